@@ -1,0 +1,44 @@
+# Set-up happens by itself: whatever needs the environment depends on its stamp.
+PYTHON ?= python3
+VENV := .venv
+STAMP := $(VENV)/.installed
+TYPES := build/types
+
+.PHONY: demo test check lint types lock system clean
+
+demo: $(STAMP)
+	@scripts/demo
+
+test: $(STAMP)
+	$(VENV)/bin/python -m pytest -n 2 --dist loadgroup
+
+check: lint types
+
+lint: $(STAMP)
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+# mypy follows folders, not setup.cfg: it gets the import package as a tree of links.
+types: $(STAMP)
+	rm -rf $(TYPES)
+	mkdir -p $(TYPES)/cpubisect
+	for file in bisect/*; do ln -s "$(CURDIR)/$$file" $(TYPES)/cpubisect/; done
+	for room in builders workloads web patches example; do ln -s "$(CURDIR)/$$room" $(TYPES)/cpubisect/; done
+	MYPYPATH=$(TYPES) $(VENV)/bin/mypy --explicit-package-bases -p cpubisect
+
+# The versions everybody develops with; the index is whichever one pip is set up for.
+lock: $(STAMP)
+	$(VENV)/bin/pip-compile --quiet --strip-extras --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --extra dev \
+		--output-file requirements.lock setup.cfg
+
+system:
+	scripts/install-packages
+
+$(STAMP): setup.cfg requirements.lock scripts/packages.txt | system
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps -e .
+	touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

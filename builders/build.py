@@ -1,0 +1,141 @@
+"""What building means, for every engine: the recipe that decides a binary, and how carrying it out can end."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A compiler pair of this host with the tools that belong to it; `name` is as in the matrix, e.g. `gcc-12`.
+
+    `cc`, `cxx`, `ar`, `ranlib` are program names or paths; `release` is what the compiler says of its version.
+    """
+
+    name: str
+    cc: str
+    cxx: str
+    ar: str
+    ranlib: str
+    release: str
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One source edit as data: in `file`, every match of the regular expression `find` becomes `replace`; a file
+    without a match needs none. `why` is kept with the build."""
+
+    file: str
+    find: str
+    replace: str
+    why: str
+
+
+@dataclass(frozen=True)
+class RepairRule:
+    """A repair known beforehand: where the regular expression `diagnostic` is found in a diagnostic about a file that
+    the glob `file` matches (or, if it is `*`, in any line of the build's output), the source or the flags change.
+
+    Just one kind of change is given: `cflags`/`cxxflags` to add for the whole tree, an `include` such as `<limits>`
+    for the file of the diagnostic, an `edit`, or a `patch` named as in `Recipe.patches`.
+    """
+
+    diagnostic: str
+    why: str
+    file: str = "*"
+    cflags: tuple[str, ...] = ()
+    cxxflags: tuple[str, ...] = ()
+    include: str = ""
+    edit: Edit | None = None
+    patch: str = ""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything that decides a binary, as pinned for one commit.
+
+    `version` is the release the tree says it belongs to; `system` is `make`, `cmake` or `autotools`; `std` is the
+    C++ standard or empty; `options` are arguments of cmake, configure or make; `environment` are extra variables;
+    `patches` are names below `patches/`, e.g. `mysql/bison3.patch`, applied where they fit; so are `edits`;
+    `forced_includes` are headers such as `cstdint` that every C++ file is compiled with; `repairs` are tried, in
+    order, when it does not compile.
+    """
+
+    engine: str
+    commit: str
+    version: str
+    toolchain: Toolchain
+    system: str
+    std: str = ""
+    cflags: tuple[str, ...] = ()
+    cxxflags: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    forced_includes: tuple[str, ...] = ()
+    patches: tuple[str, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    repairs: tuple[RepairRule, ...] = ()
+
+    def key(self) -> str:
+        """SHA-256 over all fields: equal keys mean the same binary may be reused."""
+        text = json.dumps(asdict(self), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Outcome(StrEnum):
+    """How a build ended; all but `BUILT` leave the commit a candidate that cannot be observed."""
+
+    BUILT = "built"
+    FAILED = "failed"
+    HUNG = "hung"
+    OUT_OF_MEMORY = "out-of-memory"
+    OUT_OF_DISK = "out-of-disk"
+
+
+@dataclass(frozen=True)
+class Repair:
+    """One change made to the source so that it compiles: `kind` (`patch`, `include`, …), the file, what and why."""
+
+    kind: str
+    path: str
+    change: str
+    why: str
+
+
+@dataclass(frozen=True)
+class BuildResult:
+    """A recipe carried out.
+
+    `output` is the directory with what a probe needs (None unless built); `diff` is every source change as a unified
+    diff; `first_error` is the first diagnostic line of a failure; `cache_hits`/`cache_misses` are ccache's counts for
+    this build; `compiled` are the source files and headers, relative to the tree, that the target is made from
+    (empty if the build system does not tell); times are in seconds.
+    """
+
+    recipe: Recipe
+    outcome: Outcome
+    output: Path | None
+    log: Path
+    cpu_seconds: float
+    wall_seconds: float
+    first_error: str = ""
+    repairs: tuple[Repair, ...] = ()
+    diff: str = ""
+    cache_hits: int = 0
+    cache_misses: int = 0
+    compiled: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class BuildSettings:
+    """Where and how hard to build: `ccache_dir` is shared by all builds; `jobs` compile at once; `timeout_s` is for
+    the whole build; a build that prints nothing for `silence_s` counts as hung."""
+
+    ccache_dir: Path
+    patches_dir: Path
+    jobs: int = 2
+    timeout_s: float = 4 * 3600.0
+    silence_s: float = 1800.0

@@ -1,0 +1,80 @@
+"""What probing means, for every engine: one run of a test against one artifact, and the samples it yields."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from cpubisect.version import Version
+
+INSTRUCTIONS = "instructions/query"
+CPU = "cpu us/query"
+CONTEXT_SWITCHES = "context-switches/query"
+QPS = "qps"
+METRICS = (INSTRUCTIONS, CPU, CONTEXT_SWITCHES, QPS)
+
+
+class Counter(StrEnum):
+    """How instructions are counted; the kinds never mix within one bisection."""
+
+    HARDWARE = "perf"
+    CALLGRIND = "callgrind"
+    NONE = "none"
+
+
+class ProbeError(Exception):
+    """The artifact could not be probed: the server does not start, crashes, or the client reports an error.
+
+    The message is the first line that says why; `log` is where the rest is.
+    """
+
+    def __init__(self, message: str, log: Path | None = None) -> None:
+        super().__init__(message)
+        self.log = log
+
+
+@dataclass(frozen=True)
+class Test:
+    """A named workload: `group` as in the catalogue; `parameters` are its settings with their defaults."""
+
+    __test__ = False  # not a pytest class
+
+    name: str
+    engine: str
+    group: str
+    summary: str
+    writes: bool
+    parameters: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ProbeRequest:
+    """One probe to make: `artifact` is a build's output directory, `parameters` the test's defaults with the user's
+    settings applied; `scratch` is an empty private directory; `instructions` and `clock` say what is wanted."""
+
+    artifact: Path
+    version: Version
+    test: Test
+    parameters: Mapping[str, str]
+    counter: Counter
+    scratch: Path
+    instructions: bool = True
+    clock: bool = True
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What one probe measured.
+
+    `values` maps a metric of `METRICS` to its samples, one per repeated run; `profile` maps a function to its
+    instructions per query (self cost; empty without callgrind); `variables` are the server's settings as read from
+    it (empty for db_bench); `commands` are the measuring command lines; `seconds` is the wall time of the probe.
+    """
+
+    values: Mapping[str, tuple[float, ...]]
+    counter: Counter
+    parameters: Mapping[str, str]
+    seconds: float
+    profile: Mapping[str, float] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    commands: tuple[str, ...] = ()
