@@ -1,0 +1,225 @@
+"""PURE: what is measured so far → which commit to build next, or where the steps are.
+
+The path is numbered 0 (the good end) to `size` - 1 (the bad end); a number stands for a class of commits that share
+one binary. Costs are exact or means known well enough; unobservable numbers stay candidates that can't be told apart.
+
+The interval to split next is the one whose largest change of a single function is greatest, among those whose total
+changed by at least the smallest step wanted: a function-level change dilutes less than the total, so several
+culprits come out largest first. Intervals whose total hides steps that cancel come after those; cost that merely
+moved from one function to another is netted out first.
+"""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+SHIFT_TOLERANCE = 0.03
+"""A function's growth counts as moved, not new, if others shrank by the same to within this ratio."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one build costs per query: the `total` and, where the counter tells, each function's self cost."""
+
+    total: float
+    functions: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class State:
+    """All a decision depends on.
+
+    `weights[i]` is the prior weight of number i being a culprit (0 is never one); `dead` maps an unobservable number
+    to why (its first error line); `min_step` is the smallest step wanted, in percent of the good end's total;
+    `direction` is +1 to find regressions and -1 for improvements.
+    """
+
+    size: int
+    costs: Mapping[int, Cost]
+    dead: Mapping[int, str] = field(default_factory=dict)
+    weights: Sequence[float] = ()
+    min_step: float = 1.0
+    direction: int = 1
+
+    def weight(self, number: int) -> float:
+        """Prior weight of a number; equal where none is given."""
+        return self.weights[number] if self.weights else 1.0
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Build and probe `number` next, because of `why`."""
+
+    number: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """A step that cannot be split further: it happened after `low` and not after `high`, both measured.
+
+    `percent` is the change of the total, in percent of the good end; `largest` the greatest change of one function,
+    likewise; `untried` counts the numbers between that were presumed as unbuildable as their neighbours on both sides.
+    """
+
+    low: int
+    high: int
+    percent: float
+    largest: float
+    untried: int = 0
+
+    @property
+    def single(self) -> bool:
+        """True if just one number, `high`, can be the culprit."""
+        return self.high - self.low == 1
+
+
+@dataclass(frozen=True)
+class Done:
+    """The search is over: `steps` in the wanted direction, largest first; `shifts` are leaves where cost moved or
+    cancelled; `remainder` is what the steps leave unexplained of the whole change, in percent; `hidden` is the
+    largest per-function change inside any interval that was left unsplit, in percent."""
+
+    steps: tuple[Found, ...]
+    shifts: tuple[Found, ...]
+    remainder: float
+    hidden: float
+
+
+def next_move(state: State) -> Measure | Done:
+    """Decide; raises ValueError unless both ends are measured."""
+    if 0 not in state.costs or state.size - 1 not in state.costs:
+        raise ValueError("both ends must be measured before the search")
+    open_intervals: list[tuple[tuple[bool, float], int, int]] = []
+    steps: list[Found] = []
+    shifts: list[Found] = []
+    hidden = 0.0
+    measured = sorted(state.costs)
+    presumed = presumed_dead(state)
+    for low, high in itertools.pairwise(measured):
+        total = percent_change(state, low, high)
+        largest = largest_change(state, low, high)
+        goes_on = [n for n in range(low + 1, high) if n not in state.dead and n not in presumed]
+        wanted = state.direction * total >= state.min_step
+        if goes_on and (wanted or largest >= state.min_step):
+            open_intervals.append(((wanted, largest), low, high))
+        elif goes_on:
+            hidden = max(hidden, largest)
+        elif wanted:
+            untried = sum(1 for n in range(low + 1, high) if n in presumed)
+            steps.append(Found(low, high, total, largest, untried))
+        elif largest >= state.min_step:
+            shifts.append(Found(low, high, total, largest))
+    if open_intervals:
+        (wanted, largest), low, high = max(open_intervals, key=lambda item: (item[0], -item[1]))
+        number = split_point(state, low, high, presumed)
+        kind = "largest change of one function" if wanted else "steps that may cancel"
+        return Measure(number, f"{kind} {largest:.2f} % among {high - low} candidates")
+    steps.sort(key=lambda found: -abs(found.percent))
+    whole = percent_change(state, 0, state.size - 1)
+    return Done(tuple(steps), tuple(shifts), whole - sum(found.percent for found in steps), hidden)
+
+
+def percent_change(state: State, low: int, high: int) -> float:
+    """Change of the total between two measured numbers, in percent of the good end's total."""
+    return (state.costs[high].total - state.costs[low].total) / state.costs[0].total * 100
+
+
+def function_changes(before: Cost, after: Cost) -> dict[str, float]:
+    """Self-cost change of every function that changed, in the costs' own unit."""
+    changes = {
+        name: after.functions.get(name, 0.0) - before.functions.get(name, 0.0)
+        for name in before.functions.keys() | after.functions.keys()
+    }
+    return {name: change for name, change in changes.items() if change}
+
+
+def largest_change(state: State, low: int, high: int) -> float:
+    """The greatest net change of one function between two measured numbers, in percent of the good end's total.
+
+    Without a profile it is the change of the total.
+    """
+    before, after = state.costs[low], state.costs[high]
+    if not before.functions or not after.functions:
+        return abs(percent_change(state, low, high))
+    changes = net_of_shifts(function_changes(before, after))
+    return max((abs(change) for change in changes.values()), default=0.0) / state.costs[0].total * 100
+
+
+def net_of_shifts(changes: Mapping[str, float]) -> dict[str, float]:
+    """What is left of the function changes once moved cost is taken out.
+
+    A refactoring, a rename or another inlining decision moves cost: one function's growth is matched by one or
+    several others shrinking by the same amount to within SHIFT_TOLERANCE (cost-shift filter of FBDetect, SOSP 2024,
+    reduced to one profile pair). Matched greedily from the largest change, with up to two partners.
+    """
+    left = dict(changes)
+    for name in sorted(changes, key=lambda key: (-abs(changes[key]), key)):
+        change = left.get(name, 0.0)
+        if not change:
+            continue
+        partners = sorted(
+            (key for key, other in left.items() if other * change < 0), key=lambda key: (-abs(left[key]), key)
+        )[:40]
+        match = _partners(change, [(key, left[key]) for key in partners])
+        if match:
+            rest = change + sum(left.pop(key) for key in match)
+            left[name] = rest
+    return left
+
+
+def _partners(change: float, others: Sequence[tuple[str, float]]) -> tuple[str, ...]:
+    """The one or two opposite changes that come nearest to cancelling `change`, if near enough."""
+    best: tuple[float, tuple[str, ...]] = (abs(change) * SHIFT_TOLERANCE, ())
+    for i, (name, value) in enumerate(others):
+        alone = abs(change + value)
+        if alone < best[0]:
+            best = (alone, (name,))
+        for second, more in others[i + 1 :]:
+            together = abs(change + value + more)
+            if together < best[0]:
+                best = (together, (name, second))
+    return best[1]
+
+
+def presumed_dead(state: State) -> set[int]:
+    """Untried numbers between two unobservable ones that failed alike, with nothing measured between them."""
+    presumed: set[int] = set()
+    failures = sorted(state.dead)
+    for low, high in itertools.pairwise(failures):
+        alike = state.dead[low] == state.dead[high]
+        if alike and not any(n in state.costs for n in range(low + 1, high)):
+            presumed.update(range(low + 1, high))
+    return presumed
+
+
+def split_point(state: State, low: int, high: int, presumed: set[int]) -> int:
+    """The number inside an interval that divides its prior weight most evenly, away from known failures.
+
+    A commit next to one that can't be built is likely no better: its worth grows with the distance, relative to the
+    length of the interval (an exponential with the scale of an eighth of it), so that the ends of an unbuildable
+    range are found in a few steps instead of one by one.
+    """
+    weights = [state.weight(n) for n in range(low + 1, high + 1)]
+    whole = sum(weights) or 1.0
+    scale = max(1.0, (high - low) / 8)
+    dead = [n for n in state.dead if low < n < high]
+    best, best_worth = -1, -1.0
+    before = 0.0
+    for offset, weight in enumerate(weights[:-1]):
+        before += weight
+        number = low + 1 + offset
+        if number in state.dead or number in presumed:
+            continue
+        share = min(before, whole - before) / whole
+        distance = min((abs(number - failure) for failure in dead), default=math.inf)
+        worth = share * (1.0 if distance == math.inf else 1 - math.exp(-distance / scale))
+        if worth > best_worth:
+            best, best_worth = number, worth
+    return best
+
+
+def expected_builds(size: int) -> int:
+    """Builds a search over `size` numbers is likely to need for one culprit, both ends included."""
+    return max(2, math.ceil(math.log2(max(1, size - 1))) + 2)

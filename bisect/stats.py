@@ -1,0 +1,79 @@
+"""PURE: samples of two builds → how large the step between them is, how sure, and what would have gone unseen."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, variance
+
+from scipy.stats import t as student
+
+CONFIDENCE = 0.99
+POWER = 0.9
+
+
+@dataclass(frozen=True)
+class Step:
+    """The relative change from one build to the other in percent, with its interval [`low`, `high`] in percent.
+
+    `visible` is the smallest step, in percent, that these samples would have shown with 90 % power.
+    """
+
+    percent: float
+    low: float
+    high: float
+    visible: float
+
+    @property
+    def sure(self) -> bool:
+        """True if the interval excludes "no change"."""
+        return self.low > 0 or self.high < 0
+
+
+def step(before: Sequence[float], after: Sequence[float], confidence: float = CONFIDENCE) -> Step:
+    """Welch interval of mean(after) / mean(before) − 1.
+
+    On the log scale (delta method), so that the interval of a ratio is not cut below −100 %; degrees of freedom by
+    Welch–Satterthwaite. A side with a single sample has unknown spread and takes the other's; with one sample on
+    each side the interval is unbounded. Raises ValueError if a side is empty or not positive.
+    """
+    if not before or not after or min(*before, *after) <= 0:
+        raise ValueError("a step needs positive samples on both sides")
+    log_ratio = math.log(fmean(after)) - math.log(fmean(before))
+    percent = math.expm1(log_ratio) * 100
+    spread_before, spread_after = _relative_variance(before), _relative_variance(after)
+    if spread_before is None and spread_after is None:
+        return Step(percent, -math.inf, math.inf, math.inf)
+    of_before = (spread_after or 0.0) if spread_before is None else spread_before
+    of_after = (spread_before or 0.0) if spread_after is None else spread_after
+    a, b = of_before / len(before), of_after / len(after)
+    error = math.sqrt(a + b)
+    if error == 0.0:
+        return Step(percent, percent, percent, 0.0)
+    freedom = (a + b) ** 2 / (a**2 / max(1, len(before) - 1) + b**2 / max(1, len(after) - 1))
+    half = float(student.ppf((1 + confidence) / 2, freedom)) * error
+    visible = half + float(student.ppf(POWER, freedom)) * error
+    return Step(
+        percent,
+        _bounded(log_ratio - half),
+        _bounded(log_ratio + half),
+        _bounded(visible),
+    )
+
+
+def spread_percent(samples: Sequence[float]) -> float:
+    """Largest minus smallest sample as a percentage of the mean; 0 for one sample."""
+    return (max(samples) - min(samples)) / fmean(samples) * 100 if samples and fmean(samples) else 0.0
+
+
+def standard_error_percent(samples: Sequence[float]) -> float:
+    """Standard error of the mean in percent of it; infinite for fewer than two samples."""
+    relative = _relative_variance(samples)
+    return math.inf if relative is None else math.sqrt(relative / len(samples)) * 100
+
+
+def _relative_variance(samples: Sequence[float]) -> float | None:
+    return variance(samples) / fmean(samples) ** 2 if len(samples) > 1 else None
+
+
+def _bounded(log_ratio: float) -> float:
+    return math.expm1(log_ratio) * 100 if log_ratio < 700 else math.inf

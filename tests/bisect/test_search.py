@@ -1,0 +1,148 @@
+import math
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpubisect.search import Cost, Done, Measure, State, expected_builds, net_of_shifts, next_move
+
+
+class World:
+    """A path with known costs: cost changes per number and function, and numbers that can't be observed."""
+
+    def __init__(self, size: int, changes: dict[int, dict[str, float]], dead: dict[int, str] | None = None) -> None:
+        self.size = size
+        self.dead = dead or {}
+        functions = {"a": 40.0, "b": 30.0, "c": 30.0}
+        self.costs = []
+        for number in range(size):
+            for name, change in changes.get(number, {}).items():
+                functions[name] = functions.get(name, 0.0) + change
+            self.costs.append(Cost(sum(functions.values()), {k: v for k, v in functions.items() if v}))
+
+    def search(self, min_step: float = 1.0, direction: int = 1) -> tuple[Done, State]:
+        state = State(
+            self.size,
+            {0: self.costs[0], self.size - 1: self.costs[-1]},
+            min_step=min_step,
+            direction=direction,
+        )
+        asked: set[int] = set()
+        while isinstance(move := next_move(state), Measure):
+            assert move.number not in asked
+            assert 0 < move.number < self.size - 1
+            asked.add(move.number)
+            if move.number in self.dead:
+                state = replace(state, dead={**state.dead, move.number: self.dead[move.number]})
+            else:
+                state = replace(state, costs={**state.costs, move.number: self.costs[move.number]})
+        return move, state
+
+
+@given(st.integers(2, 600), st.data())
+def test_one_step_is_found_with_about_log2_builds(size: int, data: st.DataObject) -> None:
+    culprit = data.draw(st.integers(1, size - 1))
+    done, state = World(size, {culprit: {"a": 12.8}}).search()
+    assert [(found.low, found.high) for found in done.steps] == [(culprit - 1, culprit)]
+    assert done.steps[0].single
+    assert done.steps[0].percent == pytest.approx(12.8)
+    assert done.remainder == pytest.approx(0.0, abs=1e-9)
+    assert len(state.costs) - 2 <= math.ceil(math.log2(size)) + 1
+
+
+def test_several_steps_come_out_largest_first() -> None:
+    done, _ = World(300, {40: {"a": 3.0}, 170: {"b": 9.0}, 250: {"c": 5.0}}).search()
+    assert [found.high for found in done.steps] == [170, 250, 40]
+
+
+def test_steps_that_cancel_in_the_total_stay_visible() -> None:
+    done, _ = World(200, {50: {"a": 6.0}, 150: {"b": -4.5}}).search()
+    assert [found.high for found in done.steps] == [50]
+    done, _ = World(200, {50: {"a": 6.0}, 60: {"b": -3.1, "c": -2.4}, 190: {"c": 4.0}}).search()
+    assert {found.high for found in done.steps} == {50, 190}
+
+
+def test_a_refactoring_is_no_culprit_and_costs_little() -> None:
+    done, state = World(500, {100: {"a": -40.0, "renamed": 40.0}, 400: {"b": 5.0}}).search()
+    assert [found.high for found in done.steps] == [400]
+    assert len(state.costs) - 2 <= 11
+
+
+def test_an_improvement_is_found_when_asked_for() -> None:
+    done, _ = World(100, {30: {"a": -7.0}}).search(direction=-1)
+    assert [found.high for found in done.steps] == [30]
+    assert done.steps[0].percent == pytest.approx(-7.0)
+
+
+def test_steps_under_the_smallest_wanted_are_left_in_the_remainder() -> None:
+    done, _ = World(100, {30: {"a": 7.0}, 60: {"b": 0.4}, 80: {"c": 0.3}}).search(min_step=1.0)
+    assert [found.high for found in done.steps] == [30]
+    assert done.remainder == pytest.approx(0.7)
+
+
+def test_a_culprit_in_an_unbuildable_range_is_one_of_these() -> None:
+    dead = {number: "error: broken" for number in range(90, 111)}
+    done, state = World(200, {100: {"a": 9.0}}, dead).search()
+    assert len(done.steps) == 1
+    found = done.steps[0]
+    assert not found.single
+    assert (found.low, found.high) == (89, 111)
+    assert len(state.dead) + found.untried == 21
+    assert len(state.dead) < 12
+
+
+def test_an_unbuildable_range_elsewhere_does_not_hide_the_culprit() -> None:
+    dead = {number: "error: broken" for number in range(80, 121)}
+    for culprit in (79, 80 - 30, 121, 122, 180):
+        done, _ = World(200, {culprit: {"a": 9.0}}, dead).search()
+        assert done.steps[0].high == max(culprit, 0) or (culprit == 121 and done.steps[0].high == 121)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32))
+def test_whatever_the_world_every_step_found_is_real_and_none_is_missed(seed: int) -> None:
+    random_ = random.Random(seed)
+    size = random_.randint(3, 400)
+    changes: dict[int, dict[str, float]] = {}
+    for _ in range(random_.randint(0, 4)):
+        changes[random_.randint(1, size - 1)] = {random_.choice("abc"): random_.uniform(1.5, 9)}
+    dead = {n: random_.choice(["x", "y"]) for n in range(1, size - 1) if random_.random() < 0.15}
+    world = World(size, changes, dead)
+    done, _ = world.search()
+    for found in done.steps:
+        real = sum(sum(c.values()) for n, c in changes.items() if found.low < n <= found.high)
+        assert found.percent == pytest.approx(real)
+    for number in changes:
+        assert any(found.low < number <= found.high for found in done.steps)
+
+
+def test_weights_move_the_first_split() -> None:
+    costs = {0: Cost(100.0), 99: Cost(110.0)}
+    even = next_move(State(100, costs))
+    heavy = next_move(State(100, costs, weights=[0.0] + [0.1] * 19 + [50.0] + [0.1] * 79))
+    assert isinstance(even, Measure)
+    assert isinstance(heavy, Measure)
+    assert abs(even.number - 49) <= 1
+    assert heavy.number in (19, 20)
+
+
+def test_both_ends_are_needed_first() -> None:
+    with pytest.raises(ValueError, match="ends"):
+        next_move(State(10, {0: Cost(1.0)}))
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=3), st.floats(-100, 100), max_size=12))
+def test_netting_keeps_the_total(changes: dict[str, float]) -> None:
+    assert sum(net_of_shifts(changes).values()) == pytest.approx(sum(changes.values()), abs=1e-6)
+
+
+def test_netting_matches_one_with_two() -> None:
+    assert max(abs(v) for v in net_of_shifts({"old": -10.0, "new": 6.0, "helper": 4.1}).values()) < 0.2
+    assert max(net_of_shifts({"old": -10.0, "new": 3.0}).values()) == 3.0
+
+
+def test_expected_builds_counts_the_ends() -> None:
+    assert expected_builds(2) == 2
+    assert expected_builds(257) == 10
