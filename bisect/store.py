@@ -1,0 +1,358 @@
+"""The record of every bisection in one SQLite file (WAL); all writes go through here, each in its own transaction."""
+
+import json
+import sqlite3
+import threading
+import time
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Row, create_engine, delete, event, func, insert, select, update
+from sqlalchemy.exc import DBAPIError
+
+from cpubisect import schema
+from cpubisect.builders.build import BuildResult
+from cpubisect.errors import UserError
+from cpubisect.workloads.probe import Samples
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class BuildRow:
+    """A finished build as stored; `artifact` is its digest, None unless built."""
+
+    id: int
+    sha: str
+    outcome: str
+    artifact: str | None
+    first_error: str
+    cpu_seconds: float
+    wall_seconds: float
+    cache_hits: int
+    cache_misses: int
+    log: str
+    diff: str
+    recipe: Json
+    repairs: list[Json]
+
+
+@dataclass(frozen=True)
+class ProbeRow:
+    """A finished probe as stored; `error` says why it failed, `profile` maps functions to instructions/query."""
+
+    id: int
+    build: int
+    purpose: str
+    seconds: float
+    error: str | None
+    values: Mapping[str, tuple[float, ...]]
+    profile: Mapping[str, float]
+    variables: Mapping[str, str]
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class BisectionRow:
+    """A bisection as stored; times are epoch seconds, `owner` identifies the process that runs it, if any."""
+
+    id: int
+    created: float
+    finished: float | None
+    state: str
+    engine: str
+    question: Json
+    host: Json
+    owner: Json | None
+    counter: str | None
+    regime: str | None
+    verdict: Json | None
+
+
+class Store:
+    """One connection pool to the file; any number of readers, and one writer at a time (SQLite's own lock)."""
+
+    def __init__(self, path: Path) -> None:
+        """Open and migrate; raises UserError if the file cannot be used."""
+        self.path = path
+        self._lock = threading.Lock()
+        self._engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": 60})
+        event.listen(self._engine, "connect", _configure)
+        try:
+            with self._engine.connect() as connection:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                schema.migrate(connection)
+                connection.commit()
+        except (DBAPIError, ValueError) as error:
+            raise UserError(
+                f"cannot use the store {path} ({_reason(error)})",
+                "move the file away, or set CPUBISECT_HOME elsewhere",
+            ) from error
+
+    def close(self) -> None:
+        """Give all connections back."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _write(self) -> Iterator[Connection]:
+        with self._lock, self._engine.connect() as connection:
+            try:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                yield connection
+                connection.commit()
+            except DBAPIError as error:
+                raise UserError(
+                    f"cannot write to the store {self.path} ({_reason(error)})",
+                    "free space there and run `bisect resume`; everything finished before is kept",
+                ) from error
+
+    def _read(self, statement: Any) -> Sequence[Row[*tuple[Any, ...]]]:
+        with self._engine.connect() as connection:
+            return connection.execute(statement).fetchall()
+
+    def create_bisection(self, engine: str, question: Json, host: Json) -> int:
+        """Add a bisection in state `running` and return its id."""
+        with self._write() as connection:
+            values = {
+                "created": time.time(),
+                "state": "running",
+                "engine": engine,
+                "question": question,
+                "host": host,
+            }
+            result = connection.execute(insert(schema.bisections).values(values))
+            return int(result.inserted_primary_key[0]) if result.inserted_primary_key else 0
+
+    def update_bisection(self, bisection: int, **values: Any) -> None:
+        """Set columns of one bisection."""
+        with self._write() as connection:
+            connection.execute(update(schema.bisections).where(schema.bisections.c.id == bisection).values(**values))
+
+    def bisection(self, bisection: int) -> BisectionRow:
+        """One bisection; raises UserError if there is none with that id."""
+        rows = self._read(select(schema.bisections).where(schema.bisections.c.id == bisection))
+        if not rows:
+            raise UserError(f"there is no bisection {bisection}", "`bisect list` shows them all")
+        return BisectionRow(**rows[0]._mapping)
+
+    def bisections(self) -> list[BisectionRow]:
+        """All bisections, newest first."""
+        rows = self._read(select(schema.bisections).order_by(schema.bisections.c.id.desc()))
+        return [BisectionRow(**row._mapping) for row in rows]
+
+    def set_candidates(self, bisection: int, path: str, rows: Sequence[tuple[str, str, str]]) -> None:
+        """Record a path of candidates, oldest first, as (sha, sha it shares its binary with, subject)."""
+        table = schema.candidates
+        with self._write() as connection:
+            connection.execute(delete(table).where(table.c.bisection == bisection, table.c.path == path))
+            values = [
+                {
+                    "bisection": bisection,
+                    "path": path,
+                    "position": n,
+                    "sha": sha,
+                    "same_binary_as": same,
+                    "subject": text,
+                }
+                for n, (sha, same, text) in enumerate(rows)
+            ]
+            if values:
+                connection.execute(insert(table), values)
+
+    def candidates(self, bisection: int, path: str | None = None) -> list[tuple[str, int, str, str, str]]:
+        """Recorded candidates as (path, position, sha, sha it shares its binary with, subject)."""
+        table = schema.candidates
+        query = select(table.c.path, table.c.position, table.c.sha, table.c.same_binary_as, table.c.subject)
+        query = query.where(table.c.bisection == bisection).order_by(table.c.path, table.c.position)
+        if path is not None:
+            query = query.where(table.c.path == path)
+        return [(row[0], row[1], row[2], row[3], row[4]) for row in self._read(query)]
+
+    def add_build(self, bisection: int, result: BuildResult, artifact: str | None, started: float) -> BuildRow:
+        """Record a finished build, made for this bisection."""
+        values = {
+            "recipe_key": result.recipe.key(),
+            "engine": result.recipe.engine,
+            "sha": result.recipe.commit,
+            "started": started,
+            "recipe": asdict(result.recipe),
+            "outcome": result.outcome.value,
+            "artifact": artifact,
+            "first_error": result.first_error,
+            "repairs": [asdict(repair) for repair in result.repairs],
+            "diff": result.diff,
+            "cpu_seconds": result.cpu_seconds,
+            "wall_seconds": result.wall_seconds,
+            "cache_hits": result.cache_hits,
+            "cache_misses": result.cache_misses,
+            "compiled": list(result.compiled),
+            "log": str(result.log),
+        }
+        with self._write() as connection:
+            inserted = connection.execute(insert(schema.builds).values(values)).inserted_primary_key
+            build = int(inserted[0]) if inserted else 0
+            connection.execute(insert(schema.uses).values(bisection=bisection, build=build, made=1))
+        return self._build_rows(schema.builds.c.id == build)[0]
+
+    def use_build(self, bisection: int, build: int) -> None:
+        """Record that a bisection uses a build that was there before."""
+        with self._write() as connection:
+            statement = insert(schema.uses).prefix_with("OR IGNORE")
+            connection.execute(statement.values(bisection=bisection, build=build, made=0))
+
+    def builds_of_recipe(self, recipe_key: str) -> list[BuildRow]:
+        """Finished builds of a recipe, newest first."""
+        return self._build_rows(schema.builds.c.recipe_key == recipe_key)
+
+    def builds(self, bisection: int) -> list[tuple[BuildRow, bool]]:
+        """Builds a bisection used, in order, and whether it made them itself."""
+        made = {
+            row[0]: bool(row[1])
+            for row in self._read(
+                select(schema.uses.c.build, schema.uses.c.made).where(schema.uses.c.bisection == bisection)
+            )
+        }
+        rows = self._build_rows(schema.builds.c.id.in_(list(made)))
+        return [(row, made[row.id]) for row in reversed(rows)]
+
+    def _build_rows(self, condition: Any) -> list[BuildRow]:
+        columns = [schema.builds.c[name] for name in BuildRow.__dataclass_fields__]
+        rows = self._read(select(*columns).where(condition).order_by(schema.builds.c.id.desc()))
+        return [BuildRow(**row._mapping) for row in rows]
+
+    def add_probe(
+        self,
+        bisection: int,
+        build: int,
+        purpose: str,
+        test: str,
+        parameters: Mapping[str, str],
+        started: float,
+        result: Samples | None,
+        *,
+        seconds: float,
+        counter: str,
+        error: str | None = None,
+    ) -> None:
+        """Record a finished probe with all its samples, or why it failed, at once."""
+        values = {
+            "bisection": bisection,
+            "build": build,
+            "purpose": purpose,
+            "test": test,
+            "parameters": dict(parameters),
+            "counter": counter,
+            "started": started,
+            "seconds": seconds,
+            "error": error,
+            "profile": pack(result.profile) if result else None,
+            "variables": dict(result.variables) if result else {},
+            "commands": list(result.commands) if result else [],
+        }
+        with self._write() as connection:
+            inserted = connection.execute(insert(schema.probes).values(values)).inserted_primary_key
+            probe = int(inserted[0]) if inserted else 0
+            rows = [
+                {"probe": probe, "metric": metric, "number": number, "value": value}
+                for metric, numbers in (result.values if result else {}).items()
+                for number, value in enumerate(numbers)
+            ]
+            if rows:
+                connection.execute(insert(schema.samples), rows)
+
+    def probes(self, bisection: int, build: int | None = None, purpose: str | None = None) -> list[ProbeRow]:
+        """Finished probes in the order they were made."""
+        table = schema.probes
+        query = select(table).where(table.c.bisection == bisection).order_by(table.c.id)
+        if build is not None:
+            query = query.where(table.c.build == build)
+        if purpose is not None:
+            query = query.where(table.c.purpose == purpose)
+        rows = self._read(query)
+        values: dict[int, dict[str, list[float]]] = {row.id: {} for row in rows}
+        numbers = (
+            select(schema.samples)
+            .join(table, table.c.id == schema.samples.c.probe)
+            .where(table.c.bisection == bisection)
+            .order_by(schema.samples.c.probe, schema.samples.c.metric, schema.samples.c.number)
+        )
+        if build is not None:
+            numbers = numbers.where(table.c.build == build)
+        for sample in self._read(numbers):
+            if sample.probe in values:
+                values[sample.probe].setdefault(sample.metric, []).append(sample.value)
+        return [
+            ProbeRow(
+                id=row.id,
+                build=row.build,
+                purpose=row.purpose,
+                seconds=row.seconds,
+                error=row.error,
+                values={metric: tuple(found) for metric, found in values[row.id].items()},
+                profile=unpack(row.profile) if row.profile else {},
+                variables=row.variables,
+                commands=tuple(row.commands),
+            )
+            for row in rows
+        ]
+
+    def probe_count(self, bisection: int) -> tuple[int, float]:
+        """Probes made for a bisection, and their wall seconds."""
+        table = schema.probes
+        row = self._read(
+            select(func.count(), func.coalesce(func.sum(table.c.seconds), 0.0)).where(table.c.bisection == bisection)
+        )[0]
+        return int(row[0]), float(row[1])
+
+    def add_event(self, bisection: int, kind: str, data: Json) -> None:
+        """Append to a bisection's journal."""
+        with self._write() as connection:
+            connection.execute(insert(schema.events).values(bisection=bisection, at=time.time(), kind=kind, data=data))
+
+    def events(self, bisection: int, after: int = 0) -> list[tuple[int, float, str, Json]]:
+        """The journal from an event id on, as (id, epoch seconds, kind, data)."""
+        table = schema.events
+        query = select(table.c.id, table.c.at, table.c.kind, table.c.data).where(
+            table.c.bisection == bisection, table.c.id > after
+        )
+        return [(row[0], row[1], row[2], row[3]) for row in self._read(query.order_by(table.c.id))]
+
+    def artifacts_in_use(self) -> set[str]:
+        """Digests that unfinished bisections still need."""
+        query = (
+            select(schema.builds.c.artifact)
+            .join(schema.uses, schema.uses.c.build == schema.builds.c.id)
+            .join(schema.bisections, schema.bisections.c.id == schema.uses.c.bisection)
+            .where(
+                schema.bisections.c.state.in_(("running", "interrupted")),
+                schema.builds.c.artifact.is_not(None),
+            )
+        )
+        return {row[0] for row in self._read(query)}
+
+
+def pack(profile: Mapping[str, float]) -> bytes:
+    """A profile as compressed JSON."""
+    return zlib.compress(json.dumps(dict(profile)).encode())
+
+
+def unpack(blob: bytes) -> dict[str, float]:
+    """The inverse of `pack`."""
+    profile: dict[str, float] = json.loads(zlib.decompress(blob))
+    return profile
+
+
+def _configure(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON", "busy_timeout = 60000"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _reason(error: Exception) -> str:
+    return str(error.orig) if isinstance(error, DBAPIError) else str(error)
