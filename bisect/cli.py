@@ -1,0 +1,367 @@
+"""The command line: reads arguments, prints; decides nothing."""
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from cpubisect import report
+from cpubisect.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
+from cpubisect.ask import Ask, ask
+from cpubisect.builders.matrix import Matrix
+from cpubisect.display import Display, describe
+from cpubisect.errors import UserError
+from cpubisect.paths import Home
+from cpubisect.question import Find, MetricChoice
+from cpubisect.session import Session, Stopped, engine_named
+from cpubisect.store import Store
+from cpubisect.workloads.catalog import tests_of
+from cpubisect.workloads.host import Status, examine
+
+BAD_INPUT = 2
+CANCELLED = 4
+INTERRUPTED = 130
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def explained(command: Callable[P, R]) -> Callable[P, R]:
+    """Turn a UserError into one line on standard error and exit code 2."""
+
+    @wraps(command)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return command(*args, **kwargs)
+        except UserError as error:
+            click.echo(f"bisect: {error}", err=True)
+            sys.exit(BAD_INPUT)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
+
+    return wrapper
+
+
+def _session() -> Session:
+    home = Home.open()
+    return Session(home, Store(home.store))
+
+
+def _pairs(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for value in values:
+        name, equals, setting = value.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"{value!r} is not NAME=VALUE")
+        pairs[name] = setting
+    return pairs
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="cpubisect")
+def main() -> None:
+    """Find the commit that made a MySQL or RocksDB query cost more CPU.
+
+    \b
+    Examples:
+      bisect doctor
+      bisect start 5.6.51 5.7.44 --test point-query
+      bisect start v8.5.3 v8.8.1 --test seekrandom --repo ~/rocksdb
+      bisect report 1 --format markdown
+
+    Exit codes: 0 done (for start and resume: a verdict was reached), 2 bad input or an unfit host (one line says
+    what to do), 4 cancelled, 130 interrupted (`bisect resume` goes on), 1 anything else.
+    """
+
+
+@main.command()
+@click.argument("good")
+@click.argument("bad")
+@click.option("--test", required=True, help="What to run; `bisect tests` lists them.")
+@click.option("--repo", help="Path or URL of the repository [default: a public one per engine, cloned once].")
+@click.option("--engine", help="mysql, rocksdb, … [default: told by the repository or the test].")
+@click.option(
+    "--metric", type=click.Choice([m.value for m in MetricChoice]), default="auto", show_default=True,
+    help="What to search on: auto takes instructions where the ends differ in them, else CPU time.",
+)  # fmt: skip
+@click.option("--find", type=click.Choice([f.value for f in Find]), default="regression", show_default=True)
+@click.option("--set", "given", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="Any parameter of the test.")
+@click.option("--rows", type=click.IntRange(1), help="Rows or keys of the data; same as --set rows=N.")
+@click.option("--clients", type=click.IntRange(1), help="Concurrent clients; same as --set clients=N.")
+@click.option("--min-step", type=click.FloatRange(0.001, 1000.0), metavar="PERCENT",
+              help="Smallest step to look for [default: a tenth of the whole difference, at least 0.5].")  # fmt: skip
+@click.option("--toolchain", help="Build everything with this one, e.g. gcc-12 [default: the matrix chooses].")
+@click.option("--matrix", type=click.Path(path_type=Path), help="Your own compiler-matrix.yaml.")
+@click.option("--jobs", type=click.IntRange(1), default=lambda: os.cpu_count() or 1, help="Compile so many at once.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on standard output, and only that.")
+@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@explained
+def start(as_json: bool, quiet: bool, **options: Any) -> None:
+    """Find the commit between GOOD and BAD that made a query cost more CPU.
+
+    GOOD and BAD are versions (5.6.51, v8.5.3), tags, branches or commits.
+
+    \b
+    Examples:
+      bisect start 5.6.51 5.7.44 --test point-query
+      bisect start v8.5.3 v8.8.1 --test seekrandom --repo ~/rocksdb --set num=10000
+      bisect start 5.5.8 5.6.10 --test read-only --rows 10000 --find improvement
+    """
+    for name in ("rows", "clients"):
+        value = options.pop(name)
+        if value is not None:
+            options["given"] = {**options["given"], name: str(value)}
+    session = _session()
+    options["metric"], options["find"] = MetricChoice(options["metric"]), Find(options["find"])
+    with Display(quiet=quiet) as display:
+        question = ask(session.home, Ask(**options), display)
+    bisection = session.begin(question)
+    _run(session, bisection, as_json=as_json, quiet=quiet)
+
+
+@main.command()
+@click.argument("bisection", metavar="ID", type=int, required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on standard output, and only that.")
+@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@explained
+def resume(bisection: int | None, as_json: bool, quiet: bool) -> None:
+    """Go on with bisection ID (default: the latest unfinished one); nothing finished is done again."""
+    session = _session()
+    if bisection is None:
+        unfinished = [row.id for row in session.store.bisections() if session.state(row) == "interrupted"]
+        if not unfinished:
+            raise UserError("there is no interrupted bisection", "`bisect list` shows them all")
+        bisection = unfinished[0]
+    _run(session, bisection, as_json=as_json, quiet=quiet)
+
+
+def _run(session: Session, bisection: int, *, as_json: bool, quiet: bool) -> None:
+    try:
+        with Display(quiet=quiet) as display:
+            display("begun", id=bisection)
+            verdict = session.run(bisection, display)
+    except (KeyboardInterrupt, Stopped):
+        click.echo(f"bisect: interrupted; `bisect resume {bisection}` goes on, nothing finished is lost", err=True)
+        sys.exit(INTERRUPTED)
+    except Exception as error:
+        if not isinstance(error, UserError):
+            click.echo(f"bisect: bisection {bisection} stopped; `bisect resume {bisection}` goes on", err=True)
+        raise
+    if verdict is None:
+        click.echo(f"bisect: bisection {bisection} was cancelled", err=True)
+        sys.exit(CANCELLED)
+    data = report.gather(session, bisection)
+    click.echo(json.dumps(data, indent=2) if as_json else report.as_text(data).rstrip())
+
+
+@main.command("list")
+@click.option("--json", "as_json", is_flag=True)
+@explained
+def list_bisections(as_json: bool) -> None:
+    """Show all bisections, newest first."""
+    session = _session()
+    rows = session.store.bisections()
+    if as_json:
+        plain = [
+            {"id": r.id, "state": session.state(r), "engine": r.engine, "good": r.question["good"],
+             "bad": r.question["bad"], "test": r.question["test"], "created": r.created,
+             "verdict": r.verdict and {"kind": r.verdict["kind"], "summary": r.verdict["summary"]}}
+            for r in rows
+        ]  # fmt: skip
+        click.echo(json.dumps(plain, indent=2))
+        return
+    if not rows:
+        click.echo("no bisections yet; `bisect start --help` shows how to begin")
+        return
+    table = Table(box=None, pad_edge=False)
+    for column in ("ID", "state", "engine", "range", "test", "started", "answer"):
+        table.add_column(column)
+    for row in rows:
+        question, verdict = row.question, row.verdict or {}
+        table.add_row(
+            str(row.id),
+            session.state(row),
+            row.engine,
+            escape(f"{question['good']} → {question['bad']}"),
+            question["test"],
+            time.strftime("%Y-%m-%d %H:%M", time.localtime(row.created)),
+            escape(verdict.get("summary", "")),
+        )
+    Console().print(table)
+
+
+@main.command()
+@click.argument("bisection", metavar="[ID]", type=int, required=False)
+@click.option("--json", "as_json", is_flag=True)
+@explained
+def status(bisection: int | None, as_json: bool) -> None:
+    """Show how far bisection ID is (default: the latest)."""
+    session = _session()
+    data = report.gather(session, _latest(session) if bisection is None else bisection)
+    if as_json:
+        click.echo(json.dumps(data, indent=2))
+        return
+    totals = data["totals"]
+    click.echo(f"bisection {data['id']}: {data['state']}")
+    click.echo(f"  {data['engine']} {data['good']['name']} → {data['bad']['name']}, test {data['test']}")
+    click.echo(f"  {totals['candidates']} candidates, {totals['builds']} builds, {totals['probes']} probes so far")
+    click.echo(f"  {totals['build_seconds']:,.0f} s of builds, {totals['probe_seconds']:,.0f} s of probes")
+    events = session.store.events(data["id"])
+    said = [line for _, _, kind, found in events if (line := describe(kind, found))]
+    if data["verdict"]:
+        click.echo(f"  {data['verdict']['kind']}: {data['verdict']['summary']}")
+    elif said:
+        click.echo(f"  last: {said[-1]}")
+    if data["state"] == "interrupted":
+        click.echo(f"  `bisect resume {data['id']}` goes on")
+
+
+def _latest(session: Session) -> int:
+    rows = session.store.bisections()
+    if not rows:
+        raise UserError("there are no bisections yet", "`bisect start --help` shows how to begin")
+    return rows[0].id
+
+
+@main.command()
+@click.argument("bisection", metavar="ID", type=int)
+@click.option("--build", "sha", metavar="COMMIT", help="Print the build log of a commit instead.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@explained
+def log(bisection: int, sha: str | None, as_json: bool) -> None:
+    """Show everything that happened in bisection ID, in order."""
+    session = _session()
+    session.store.bisection(bisection)
+    if sha:
+        logs = [Path(build.log) for build, _ in session.store.builds(bisection) if build.sha.startswith(sha)]
+        if not logs or not logs[-1].is_file():
+            raise UserError(f"there is no build log of {sha} in bisection {bisection}", "see `bisect report`")
+        click.echo(logs[-1].read_text(errors="replace"), nl=False)
+        return
+    for number, at, kind, data in session.store.events(bisection):
+        if as_json:
+            click.echo(json.dumps({"id": number, "at": at, "kind": kind, "data": data}))
+        elif line := describe(kind, data):
+            click.echo(f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(at))}  {line}")
+
+
+@main.command()
+@click.argument("bisection", metavar="ID", type=int)
+@explained
+def cancel(bisection: int) -> None:
+    """End bisection ID; what it measured is kept, and `bisect resume` would go on with it."""
+    _session().cancel(bisection)
+    click.echo(f"bisection {bisection} is cancelled")
+
+
+@main.command("report")
+@click.argument("bisection", metavar="[ID]", type=int, required=False)
+@click.option("--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
+@explained
+def report_command(bisection: int | None, form: str, as_json: bool) -> None:
+    """Print the answer of bisection ID (default: the latest), ready for a bug report."""
+    session = _session()
+    data = report.gather(session, _latest(session) if bisection is None else bisection)
+    if as_json or form == "json":
+        click.echo(json.dumps(data, indent=2))
+    else:
+        click.echo({"text": report.as_text, "markdown": report.as_markdown}[form](data), nl=False)
+
+
+@main.command()
+@click.option("--engine", help="Only the tests of this engine.")
+@click.option("--matrix", type=click.Path(path_type=Path), help="Your own compiler-matrix.yaml.")
+@click.option("--json", "as_json", is_flag=True)
+@explained
+def tests(engine: str | None, matrix: Path | None, as_json: bool) -> None:
+    """List the named tests per engine, with their groups and parameters."""
+    loaded = Matrix.load(matrix)
+    engines = [engine_named(loaded, engine)] if engine else loaded.engines()
+    found = {e.name: tests_of(e) for e in engines}
+    if as_json:
+        plain = {
+            name: [{"name": t.name, "group": t.group, "summary": t.summary, "writes": t.writes,
+                    "parameters": dict(t.parameters)} for t in listed]
+            for name, listed in found.items()
+        }  # fmt: skip
+        click.echo(json.dumps(plain, indent=2))
+        return
+    for name, listed in found.items():
+        click.echo(name)
+        for group in dict.fromkeys(test.group for test in listed):
+            click.echo(f"  {group}")
+            for test in (t for t in listed if t.group == group):
+                click.echo(f"    {test.name:<24}{test.summary}")
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True)
+@explained
+def doctor(as_json: bool) -> None:
+    """Tell what this host can build and how well it can measure, with the fix for each gap."""
+    home = Home.open()
+    checks = examine(home.root, Matrix.load().toolchain_names())
+    if as_json:
+        plain = [{"name": c.name, "status": c.status.value, "found": c.found, "fix": c.fix} for c in checks]
+        click.echo(json.dumps(plain, indent=2))
+        return
+    console = Console(highlight=False)
+    marks = {Status.OK: "[green]ok[/green]  ", Status.WARN: "[yellow]warn[/yellow]", Status.MISSING: "[red]miss[/red]"}
+    for check in checks:
+        console.print(f"{marks[check.status]}  {escape(check.name)}: {escape(check.found)}", soft_wrap=True)
+        if check.fix and check.status is not Status.OK:
+            console.print(f"      fix: {escape(check.fix)}", soft_wrap=True)
+
+
+@main.group()
+def artifacts() -> None:
+    """Look after the kept builds."""
+
+
+@artifacts.command("list")
+@explained
+def artifacts_list() -> None:
+    """List the kept builds, least recently used first."""
+    for artifact in Artifacts(Home.open().artifacts).all():
+        used = time.strftime("%Y-%m-%d %H:%M", time.localtime(artifact.used))
+        click.echo(f"{artifact.digest[:16]}  {artifact.size / 2**20:8.1f} MiB  {used}")
+
+
+@artifacts.command()
+@click.option("--limit", "limit_gib", type=click.FloatRange(0), default=DEFAULT_LIMIT_BYTES / 2**30, show_default=True,
+              metavar="GIB", help="Keep at most this much.")  # fmt: skip
+@explained
+def prune(limit_gib: float) -> None:
+    """Remove the least recently used builds over the limit; those of unfinished bisections stay."""
+    session = _session()
+    kept = session.store.artifacts_in_use()
+    removed = Artifacts(session.home.artifacts).prune(int(limit_gib * 2**30), kept)
+    click.echo(f"removed {len(removed)} artifacts, {sum(a.size for a in removed) / 2**20:.1f} MiB")
+
+
+@main.command()
+@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
+@explained
+def serve(host: str, port: int) -> None:
+    """Show the bisections in a browser (a first page: a list that says what it cannot do yet)."""
+    from cpubisect.web.app import create_app
+
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    create_app(_session()).run(host=host, port=port)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,227 @@
+"""Carries a recipe out: from a clone and a commit to a directory with what a probe needs, or the reason why not."""
+
+import errno
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cpubisect.builders.build import BuildResult, BuildSettings, Outcome, Recipe, Repair
+from cpubisect.builders.diagnostics import classify, telling_line
+from cpubisect.builders.repair import Change, Repairer
+from cpubisect.builders.shop import Builder, CommandFailed, Shop
+from cpubisect.builders.source import SourceTree, checked_out
+from cpubisect.builders.toolchain import cache_counts, cache_environment, compiler_environment, find_ccache
+from cpubisect.process import Finished
+
+_MOST_ROUNDS = 60
+_FULL_DISK_BYTES = 1 << 20
+_LOCALE = "C.UTF-8"
+
+
+def carry_out(
+    recipe: Recipe,
+    builder: Builder,
+    repository: Path,
+    work: Path,
+    settings: BuildSettings,
+    progress: Callable[[str], None] | None = None,
+    *,
+    log: Path | None = None,
+) -> BuildResult:
+    """Check out, patch, configure, compile with repairs, collect.
+
+    `repository` is only read. Trees are made below `work` and removed again; the result's `output` is a new directory
+    in `work` that from then on belongs to the caller. The log (default: one in `work`) is overwritten. `progress` is
+    told in a few words what is going on, e.g. "compiling 120/346".
+
+    A build that fails, hangs or runs out of memory or disk is a result, not an exception; UserError is raised if the
+    commit, a patch or ccache is not there.
+    """
+    find_ccache()
+    work.mkdir(parents=True, exist_ok=True)
+    log = log or work / f"build-{recipe.commit[:12]}-{recipe.key()[:8]}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    job = _Job(recipe, builder, settings, work, log, progress or (lambda text: None))
+    try:
+        log.write_bytes(b"")
+        job.progress("checking out")
+        with checked_out(repository, recipe.commit, work / "trees") as tree:
+            job.build(tree)
+    except CommandFailed as failure:
+        job.fail(failure.finished)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        job.outcome, job.first_error = Outcome.OUT_OF_DISK, str(error)
+    return job.result()
+
+
+@dataclass
+class _Job:
+    """One recipe being carried out, with what is known of it so far."""
+
+    recipe: Recipe
+    builder: Builder
+    settings: BuildSettings
+    work: Path
+    log: Path
+    progress: Callable[[str], None]
+    started: float = field(default_factory=time.monotonic)
+    outcome: Outcome = Outcome.FAILED
+    output: Path | None = None
+    first_error: str = ""
+    prepared: list[Repair] = field(default_factory=list)
+    repairs: tuple[Repair, ...] = ()
+    diff: str = ""
+    hits: int = 0
+    misses: int = 0
+    compiled: tuple[str, ...] = ()
+    shop: Shop | None = None
+
+    def build(self, tree: SourceTree) -> None:
+        """Everything between the checkout and the end of the tree; sets the outcome, raises OSError."""
+        stats_log = tree.place / "ccache-stats.log"
+        shop = self.shop = Shop(
+            tree=tree.path,
+            recipe=self.recipe,
+            settings=self.settings,
+            log=self.log,
+            environment=_environment(self.recipe, self.settings, tree, stats_log),
+            deadline=self.started + self.settings.timeout_s,
+            progress=self.progress,
+        )
+        self._prepare(tree, shop)
+        repairer = Repairer(tree, self.recipe.repairs, self.settings.patches_dir, _adder_of_flags(shop))
+        try:
+            self._compile(tree, shop, repairer)
+            self.progress("collecting")
+            self.output = _collect(self.builder, shop, self.work)
+            self.compiled = self.builder.compiled(shop)
+            self.outcome = Outcome.BUILT
+        except CommandFailed as failure:
+            self.fail(failure.finished, tree.path)
+        finally:
+            self.repairs = (*self.prepared, *repairer.repairs)
+            self.diff = tree.diff()
+            if stats_log.exists():
+                self.hits, self.misses = cache_counts(stats_log.read_text(errors="replace").splitlines())
+
+    def _prepare(self, tree: SourceTree, shop: Shop) -> None:
+        """The recipe's patches and edits, each where it fits."""
+        for name in self.recipe.patches:
+            patch = self.settings.patches_dir / name
+            if tree.apply_patch(patch):
+                self.prepared.append(Repair("patch", name, name, _reason(patch)))
+            else:
+                shop.note(f"the patch {name} does not fit here: not needed")
+        for edit in self.recipe.edits:
+            if tree.apply_edit(edit):
+                self.prepared.append(Repair("edit", edit.file, f"{edit.find} -> {edit.replace}", edit.why))
+            else:
+                shop.note(f"the edit of {edit.file} finds nothing here: not needed")
+
+    def _compile(self, tree: SourceTree, shop: Shop, repairer: Repairer) -> None:
+        """Configure and compile; after a failure repair and go on, while there is something new to try."""
+        configured = False
+        for number in range(_MOST_ROUNDS):
+            try:
+                if not configured:
+                    self.progress("configuring")
+                    self.builder.configure(shop)
+                    configured = True
+                self.builder.compile(shop)
+                return
+            except CommandFailed as failure:
+                finished = failure.finished
+                ending = classify(finished.output, returncode=finished.returncode, timed_out=finished.timed_out)
+                if ending is not Outcome.FAILED or number == _MOST_ROUNDS - 1:
+                    raise
+                change = repairer.round(finished.output)
+                if change is Change.NOTHING:
+                    raise
+                self.progress(f"repaired, trying again ({len(repairer.repairs)} changes)")
+                for repair in repairer.repairs:
+                    shop.note(f"repair: {repair.kind} {repair.path} {repair.change} ({repair.why})")
+                if change is Change.FLAGS:
+                    tree.clean()
+                    configured = False
+
+    def fail(self, finished: Finished, tree: Path | None = None) -> None:
+        """Take down why a command ended the build."""
+        self.outcome = classify(finished.output, returncode=finished.returncode, timed_out=finished.timed_out)
+        if self.outcome is Outcome.FAILED and tree and shutil.disk_usage(tree).free < _FULL_DISK_BYTES:
+            self.outcome = Outcome.OUT_OF_DISK
+        line = telling_line(finished.output, self.outcome)
+        self.first_error = line.replace(f"{tree}/", "") if tree else line
+        if self.outcome is Outcome.HUNG:
+            last = f" after: {self.first_error}" if self.first_error else ""
+            self.first_error = f"{finished.argv[0]} hung{last}"
+
+    def result(self) -> BuildResult:
+        """What carrying out the recipe came to."""
+        return BuildResult(
+            recipe=self.recipe,
+            outcome=self.outcome,
+            output=self.output,
+            log=self.log,
+            cpu_seconds=self.shop.cpu_seconds if self.shop else 0.0,
+            wall_seconds=time.monotonic() - self.started,
+            first_error=self.first_error,
+            repairs=self.repairs,
+            diff=self.diff,
+            cache_hits=self.hits,
+            cache_misses=self.misses,
+            compiled=self.compiled,
+        )
+
+
+def _environment(recipe: Recipe, settings: BuildSettings, tree: SourceTree, stats_log: Path) -> dict[str, str]:
+    """The whole environment of a build: nothing of the user's but PATH, so that no flags of theirs leak in.
+
+    The locale is fixed because ccache hashes it.
+    """
+    settings.ccache_dir.mkdir(parents=True, exist_ok=True)
+    private = {name: tree.place / name.lower() for name in ("HOME", "TMPDIR")}
+    for directory in private.values():
+        directory.mkdir(exist_ok=True)
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "LANG": _LOCALE,
+        **{name: str(directory) for name, directory in private.items()},
+        **compiler_environment(recipe.toolchain, "ccache"),
+        **cache_environment(settings.ccache_dir.resolve(), tree.path, stats_log, tree.commit_time()),
+        **recipe.environment,
+    }
+
+
+def _adder_of_flags(shop: Shop) -> Callable[..., None]:
+    def add(cflags: tuple[str, ...], cxxflags: tuple[str, ...]) -> None:
+        shop.repair_cflags += cflags
+        shop.repair_cxxflags += cxxflags
+
+    return add
+
+
+def _collect(builder: Builder, shop: Shop, work: Path) -> Path:
+    output = Path(tempfile.mkdtemp(prefix="output-", dir=work))
+    output.chmod(0o755)
+    try:
+        builder.collect(shop, output)
+    except BaseException:
+        shutil.rmtree(output, ignore_errors=True)
+        raise
+    return output
+
+
+def _reason(patch: Path) -> str:
+    """The first line of a patch's header."""
+    for line in patch.read_text(encoding="utf-8", errors="replace").splitlines():
+        if line.startswith(("diff ", "--- ")):
+            break
+        if line.strip():
+            return line.strip()
+    return ""

@@ -1,0 +1,54 @@
+"""RocksDB's db_bench, and that of engines whose Makefile takes the same variables."""
+
+import shutil
+from pathlib import Path
+
+from cpubisect.builders.dependencies import compiled_sources
+from cpubisect.builders.progress import compile_lines
+from cpubisect.builders.shop import Shop
+
+TARGET = "db_bench"
+
+
+class MakeDbBench:
+    """Builds the target `db_bench` with make in the source tree.
+
+    Flags go into EXTRA_CFLAGS and EXTRA_CXXFLAGS, which the Makefile appends to its own; -MMD makes the compiler
+    write down what each object was made from. The recipe's options are arguments of make.
+    """
+
+    def configure(self, shop: Shop) -> None:
+        """There is nothing to configure: count the compilations to come."""
+        plan = shop.run(self._command(shop, "--dry-run"), extra_environment=self._environment(shop), silent=True)
+        shop.compiles.expected = compile_lines(plan.output)
+
+    def compile(self, shop: Shop) -> None:
+        """Compile and link db_bench."""
+        shop.run(self._command(shop, f"-j{shop.settings.jobs}"), extra_environment=self._environment(shop))
+
+    def collect(self, shop: Shop, output: Path) -> None:
+        """Just the binary."""
+        shutil.copy2(shop.tree / TARGET, output / TARGET)
+
+    def compiled(self, shop: Shop) -> tuple[str, ...]:
+        """From the dependency files that -MMD left beside the objects."""
+        return compiled_sources(shop.tree, shop.tree)
+
+    def _command(self, shop: Shop, how: str) -> list[str]:
+        environment = shop.environment
+        return [
+            "make",
+            how,
+            TARGET,
+            *(f"{name}={environment[name]}" for name in ("CC", "CXX", "AR", "RANLIB")),
+            *shop.recipe.options,
+            f"EXTRA_CFLAGS={' '.join((*shop.cflags, '-MMD'))}",
+            f"EXTRA_CXXFLAGS={' '.join((*shop.cxxflags, '-MMD'))}",
+        ]
+
+    def _environment(self, shop: Shop) -> dict[str, str]:
+        """RocksDB's Makefile creates a directory of its own in shared memory unless it is told of one."""
+        return {"TEST_TMPDIR": shop.environment["TMPDIR"]}
+
+
+BUILDER = MakeDbBench()

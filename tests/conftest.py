@@ -1,0 +1,31 @@
+"""What many tests need: the embedded example's repository, made once, and a home directory of their own."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cpubisect.example.history import Generated, generate
+
+
+@pytest.fixture(scope="session")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Generated:
+    """The example's repository; read only."""
+    return generate(tmp_path_factory.mktemp("example") / "minikv")
+
+
+@pytest.fixture(scope="session")
+def compiler_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One compiler cache for all tests of a worker, so that a commit is compiled once."""
+    named = os.environ.get("CCACHE_DIR")
+    return Path(named) if named else tmp_path_factory.mktemp("ccache")
+
+
+@pytest.fixture
+def home(tmp_path: Path, compiler_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty home directory that cpubisect uses during the test."""
+    root = tmp_path / "home"
+    monkeypatch.setenv("CPUBISECT_HOME", str(root))
+    monkeypatch.setenv("CCACHE_DIR", str(compiler_cache))
+    yield root
