@@ -61,7 +61,8 @@ class Recipe:
     C++ standard or empty; `options` are arguments of cmake, configure or make; `environment` are extra variables;
     `patches` are names below `patches/`, e.g. `mysql/bison3.patch`, applied where they fit; so are `edits`;
     `forced_includes` are headers such as `cstdint` that every C++ file is compiled with; `repairs` are tried, in
-    order, when it does not compile.
+    order, when it does not compile; `patch_digests` are the SHA-256 of `patches`, so that
+    an edited one makes a new recipe.
     """
 
     engine: str
@@ -78,10 +79,14 @@ class Recipe:
     patches: tuple[str, ...] = ()
     edits: tuple[Edit, ...] = ()
     repairs: tuple[RepairRule, ...] = ()
+    patch_digests: tuple[str, ...] = ()
 
     def key(self) -> str:
         """SHA-256 over all fields: equal keys mean the same binary may be reused."""
-        text = json.dumps(asdict(self), sort_keys=True)
+        fields = asdict(self)
+        if not self.patch_digests:
+            del fields["patch_digests"]
+        text = json.dumps(fields, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
 

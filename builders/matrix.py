@@ -1,5 +1,6 @@
 """`compiler-matrix.yaml`, loaded: which recipe a commit of an engine is built by."""
 
+import hashlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -106,6 +107,7 @@ class Matrix:
             environment |= rule.environment
         if not system:
             raise UserError(f"no rule of {self._name} gives {engine.name} {version} a system", "add `system:` to one")
+        patches = tuple(patch for rule in rules for patch in rule.patches)
         return Recipe(
             engine=engine.name,
             commit=commit,
@@ -118,12 +120,19 @@ class Matrix:
             options=tuple(option for rule in rules for option in rule.options),
             environment=environment,
             forced_includes=tuple(header for rule in rules for header in rule.forced_includes),
-            patches=tuple(patch for rule in rules for patch in rule.patches),
+            patches=patches,
+            patch_digests=tuple(self._digest(patch) for patch in patches),
             edits=tuple(_edit(edit, rule.why) for rule in rules for edit in rule.edits),
             repairs=tuple(
                 _repair(repair) for repair in self._section(engine.name).repairs if repair.versions.holds(version)
             ),
         )
+
+    def _digest(self, patch: str) -> str:
+        try:
+            return hashlib.sha256((self.patches_dir / patch).read_bytes()).hexdigest()
+        except OSError as error:
+            raise UserError(f"cannot read the patch {patch} that {self._name} names", str(error)) from error
 
     def _section(self, name: str) -> EngineSection:
         section = self._file.engines.get(name)

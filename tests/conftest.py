@@ -1,7 +1,6 @@
 """What many tests need: the embedded example's repository, made once, and a home directory of their own."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,9 +22,9 @@ def compiler_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def home(tmp_path: Path, compiler_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def home(tmp_path: Path, compiler_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home directory that cpubisect uses during the test."""
     root = tmp_path / "home"
     monkeypatch.setenv("CPUBISECT_HOME", str(root))
     monkeypatch.setenv("CCACHE_DIR", str(compiler_cache))
-    yield root
+    return root

@@ -214,3 +214,26 @@ def test_merging_keeps_the_order_of_the_file(given_rules: list[dict[str, object]
     for rule in holding:
         merged.update(rule.get("environment", {}))
     assert recipe.environment == merged
+
+
+def test_an_edited_patch_makes_a_new_recipe(tmp_path: Path) -> None:
+    path = tmp_path / "compiler-matrix.yaml"
+    path.write_text(
+        "engines:\n"
+        "  kv:\n"
+        "    tags: ['v{version}']\n"
+        "    version_files: [{path: VERSION, patterns: ['(.+)']}]\n"
+        "    builder: rocksdb\n"
+        "    workload: db_bench\n"
+        "    rules:\n"
+        "      - {versions: '*', why: all, tried: true, system: make, toolchain: [gcc-12], patches: [kv/a.patch]}\n"
+    )
+    patch = tmp_path / "patches" / "kv" / "a.patch"
+    patch.parent.mkdir(parents=True)
+    keys = []
+    for text in ("one", "two", "one"):
+        patch.write_text(text)
+        matrix = Matrix.load(path)
+        toolchain = Toolchain("gcc-12", "gcc-12", "g++-12", "ar", "ranlib", "12.2.0")
+        keys.append(matrix.recipe(matrix.engine("kv"), "c0ffee", Version.parse("1.0"), [toolchain]).key())
+    assert keys[0] == keys[2] != keys[1]

@@ -1,0 +1,123 @@
+"""From what the user typed to a question: finds the repository and engine, resolves names, checks everything first."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cpubisect.builders.matrix import Matrix, locate_matrix
+from cpubisect.builders.toolchain import find_ccache, installed_toolchains
+from cpubisect.engine import Engine
+from cpubisect.errors import UserError
+from cpubisect.history import History
+from cpubisect.lab import Watch
+from cpubisect.paths import Home
+from cpubisect.question import Find, MetricChoice, Question
+from cpubisect.repositories import is_url, local_clone, refresh
+from cpubisect.session import engine_named
+from cpubisect.workloads.catalog import engines_with, find_test, settings
+
+
+@dataclass(frozen=True)
+class Ask:
+    """The arguments of `bisect start` as typed."""
+
+    good: str
+    bad: str
+    test: str
+    repo: str | None
+    engine: str | None
+    metric: MetricChoice
+    find: Find
+    given: Mapping[str, str]
+    min_step: float | None
+    toolchain: str | None
+    matrix: Path | None
+    jobs: int
+
+
+def ask(home: Home, asked: Ask, watch: Watch) -> Question:
+    """Check everything that can be checked before the first build; raises UserError with the next step."""
+    for name in (asked.good, asked.bad):
+        if name.startswith("-") or not name.strip():
+            raise UserError(f"{name!r} is not a commit", "give a version, tag, branch or commit")
+    matrix = Matrix.load(asked.matrix)
+    url = _url(matrix, asked)
+    path = local_clone(home, url) if url else Path(asked.repo or ".").expanduser().resolve()
+    history, engine = _open(path, matrix, asked)
+    test = find_test(engine, asked.test)
+    parameters = settings(engine, test, asked.given)
+    try:
+        ends = history.resolve_pair(asked.good, asked.bad)
+    except UserError:
+        if not url:
+            raise
+        watch("progress", text=f"fetching what is new from {url}")
+        refresh(home, url)
+        ends = history.resolve_pair(asked.good, asked.bad)
+    good, bad = (commit.sha for commit in ends)
+    history.candidates(good, bad)
+    toolchain = _toolchain(matrix, engine, history, (good, bad), asked.toolchain)
+    find_ccache()
+    return Question(
+        engine=engine.name,
+        repository=str(path),
+        good=asked.good,
+        bad=asked.bad,
+        good_sha=good,
+        bad_sha=bad,
+        test=test.name,
+        matrix=str((asked.matrix or locate_matrix()).resolve()),
+        parameters=parameters,
+        given=dict(asked.given),
+        metric=asked.metric,
+        find=asked.find,
+        min_step=asked.min_step,
+        toolchain=toolchain,
+        jobs=asked.jobs,
+    )
+
+
+def _url(matrix: Matrix, asked: Ask) -> str | None:
+    """The URL to clone: the one given, or the engine's where no repository was named."""
+    if asked.repo:
+        return asked.repo if is_url(asked.repo) else None
+    if asked.engine:
+        engine = engine_named(matrix, asked.engine)
+    else:
+        engines = engines_with(asked.test, matrix.engines())
+        if not engines:
+            raise UserError(f"no engine has a test {asked.test!r}", "`bisect tests` lists them all")
+        if len(engines) > 1:
+            raise UserError(
+                f"{' and '.join(e.name for e in engines)} have a test {asked.test!r}", "say which with --engine"
+            )
+        engine = engines[0]
+    if not engine.repository:
+        raise UserError(f"no public repository of {engine.name} is known", "name one with --repo")
+    return engine.repository
+
+
+def _open(path: Path, matrix: Matrix, asked: Ask) -> tuple[History, Engine]:
+    if asked.engine:
+        engine = engine_named(matrix, asked.engine)
+        return History(path, engine), engine
+    history = History(path)
+    return history, history.detect_engine(matrix.engines())
+
+
+def _toolchain(
+    matrix: Matrix, engine: Engine, history: History, ends: tuple[str, str], wanted: str | None
+) -> str | None:
+    """The compiler for the whole range; raises UserError if an end has no recipe on this host.
+
+    One compiler for all commits where the matrix allows it: a step between compilers would look like a regression.
+    """
+    toolchains = installed_toolchains()
+    versions = []
+    for sha in ends:
+        version = history.version_at(sha)
+        if version is None:
+            raise UserError(f"commit {sha[:12]} has no version file of {engine.name}", "is --engine right?")
+        versions.append(version)
+        matrix.recipe(engine, sha, version, toolchains, prefer=wanted)
+    return wanted or matrix.shared_toolchain(engine, versions, toolchains)

@@ -1,0 +1,49 @@
+"""Is it the code or a default? The bad end is probed again with the good end's values of changed variables."""
+
+from cpubisect.ends import changed_defaults
+from cpubisect.lab import Lab, Purpose, Unobservable
+from cpubisect.narrow import instructions
+from cpubisect.verdict import ChangedDefault
+
+EXPLAINS = 0.8
+"""A default explains the step if restoring it removes this part of it."""
+
+
+def explain_by_defaults(lab: Lab, good: str, bad: str) -> tuple[ChangedDefault, ...]:
+    """The changed defaults that explain the step in instructions; empty if the code does.
+
+    All changed variables are restored at once first; if that removes the step, half of them are dropped as long as
+    the rest still does. Unpinned variables only: what the probe sets itself is equal on both sides.
+    """
+    good_rows, bad_rows = (lab.probes(sha, Purpose.SEARCH, 1) for sha in (good, bad))
+    changed = changed_defaults(good_rows[0].variables, bad_rows[0].variables)
+    if not changed:
+        return ()
+    base, whole = instructions(good_rows)[0], instructions(bad_rows)[0]
+
+    def restores(names: list[str]) -> bool:
+        settings = {f"mysqld.loose_{name}": changed[name][0] for name in names}
+        try:
+            restored = instructions([lab.probe_with(bad, settings)])[0]
+        except Unobservable:
+            return False
+        return (whole - restored) / (whole - base) >= EXPLAINS
+
+    names = sorted(changed)
+    if not restores(names):
+        return ()
+    for half in _halvings(names):
+        kept = [name for name in names if name not in half]
+        if kept and restores(kept):
+            names = kept
+    return tuple(ChangedDefault(name, *changed[name]) for name in names)
+
+
+def _halvings(names: list[str]) -> list[list[str]]:
+    """Parts to try leaving out: halves, then quarters, down to single names."""
+    parts: list[list[str]] = []
+    size = len(names) // 2
+    while size >= 1:
+        parts += [names[i : i + size] for i in range(0, len(names), size)]
+        size //= 2
+    return parts

@@ -1,0 +1,253 @@
+"""Builds and probes for one bisection: asks the store first, so that nothing finished is done again."""
+
+import contextlib
+import fcntl
+import importlib
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from cpubisect.artifacts import Artifacts
+from cpubisect.builders.build import BuildSettings, Outcome, Toolchain
+from cpubisect.builders.carry import carry_out
+from cpubisect.builders.matrix import Matrix
+from cpubisect.engine import Engine
+from cpubisect.errors import UserError
+from cpubisect.history import History
+from cpubisect.paths import Home
+from cpubisect.question import Question
+from cpubisect.store import BuildRow, ProbeRow, Store
+from cpubisect.version import Version
+from cpubisect.workloads.probe import Counter, ProbeError, ProbeRequest, Test
+
+
+class Purpose:
+    """Why a probe is made: `SEARCH` counts instructions and CPU time, `CLOCK` only CPU time, in interleaved rounds."""
+
+    SEARCH = "search"
+    CLOCK = "clock"
+
+    @staticmethod
+    def clock(sha: str) -> str:
+        """CPU time beside one commit: rounds of their own, so that the anchors are re-probed with it."""
+        return f"{Purpose.CLOCK} {sha[:12]}"
+
+
+class Unobservable(Exception):
+    """This commit cannot be measured; the message is the first line that says why."""
+
+
+class Watch(Protocol):
+    """Who is told what happens, as it happens."""
+
+    def __call__(self, kind: str, **data: Any) -> None:
+        """Take one event of the bisection's journal."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What does not change during a bisection: the question with everything it needs to be answered."""
+
+    bisection: int
+    question: Question
+    engine: Engine
+    test: Test
+    matrix: Matrix
+    toolchains: Sequence[Toolchain]
+    counter: Counter
+    history: History
+    home: Home
+    store: Store
+    watch: Watch
+
+
+class Lab:
+    """Carries out builds and probes of one bisection, one at a time."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._artifacts = Artifacts(bench.home.artifacts)
+        self._builder = importlib.import_module(f"cpubisect.builders.{bench.engine.builder}").BUILDER
+        self._probe = importlib.import_module(f"cpubisect.workloads.{bench.engine.workload}").probe
+        self._built: dict[str, BuildRow] = {}
+
+    def build(self, sha: str) -> BuildRow:
+        """The build of a commit, made now unless the store has it; raises Unobservable if it can't be built."""
+        if sha not in self._built:
+            self._built[sha] = self._find_or_make(sha)
+        row = self._built[sha]
+        if row.outcome != Outcome.BUILT:
+            raise Unobservable(row.first_error or row.outcome)
+        return row
+
+    def _find_or_make(self, sha: str) -> BuildRow:
+        bench = self._bench
+        recipe = bench.matrix.recipe(
+            bench.engine, sha, self.version(sha), bench.toolchains, prefer=bench.question.toolchain
+        )
+        for row in bench.store.builds_of_recipe(recipe.key()):
+            kept = row.artifact is not None and self._artifacts.path(row.artifact) is not None
+            if kept or row.outcome == Outcome.FAILED:
+                bench.store.use_build(bench.bisection, row.id)
+                bench.watch("build-reused", sha=sha, outcome=row.outcome)
+                return row
+        bench.watch("build-started", sha=sha, toolchain=recipe.toolchain.name)
+        started = time.time()
+        log = bench.home.logs / f"build-{sha[:12]}-{recipe.key()[:8]}-{int(started)}.log"
+        settings = BuildSettings(
+            ccache_dir=bench.home.ccache, patches_dir=bench.matrix.patches_dir, jobs=bench.question.jobs
+        )
+        with scratch(bench.home.work) as work:
+            result = carry_out(
+                recipe,
+                self._builder,
+                bench.history.path,
+                work,
+                settings,
+                log=log,
+                progress=lambda text: bench.watch("progress", text=text),
+            )
+            if result.outcome is Outcome.OUT_OF_DISK:
+                raise UserError(
+                    f"the disk became full while {sha[:12]} was built ({result.first_error})",
+                    f"free space (`bisect artifacts prune`) and run `bisect resume {bench.bisection}`",
+                )
+            digest = self._artifacts.put(result.output) if result.output else None
+        row = bench.store.add_build(bench.bisection, replace(result, output=None), digest, started)
+        bench.watch(
+            "build-finished",
+            sha=sha,
+            outcome=row.outcome,
+            wall_seconds=row.wall_seconds,
+            first_error=row.first_error,
+            cache_hits=row.cache_hits,
+            cache_misses=row.cache_misses,
+            repairs=len(row.repairs),
+        )
+        return row
+
+    def version(self, sha: str) -> Version:
+        """The release a commit's tree says it belongs to; raises UserError if it doesn't say."""
+        version: Version | None = self._bench.history.version_at(sha)
+        if version is None:
+            raise UserError(
+                f"commit {sha[:12]} has no version file of {self._bench.engine.name}", "choose a later good commit"
+            )
+        return version
+
+    def probes(self, sha: str, purpose: str, count: int) -> list[ProbeRow]:
+        """At least `count` probes of a commit; raises Unobservable if it can't be built or a probe fails."""
+        build = self.build(sha)
+        done = self._bench.store.probes(self._bench.bisection, build.id, purpose)
+        while len(done) < count and not any(row.error for row in done):
+            self._make_probe(sha, build, purpose)
+            done = self._bench.store.probes(self._bench.bisection, build.id, purpose)
+        for row in done:
+            if row.error:
+                raise Unobservable(f"probe: {row.error}")
+        return done
+
+    def rounds(self, shas: Sequence[str], purpose: str, count: int) -> list[list[ProbeRow]]:
+        """`count` probes of each commit, interleaved: every other round runs in reverse, so that drift cancels."""
+        for sha in shas:
+            self.build(sha)
+        for number in range(1, count + 1):
+            for sha in shas if number % 2 else reversed(shas):
+                self.probes(sha, purpose, number)
+        return [self.probes(sha, purpose, count)[:count] for sha in shas]
+
+    def probe_with(self, sha: str, overrides: Mapping[str, str]) -> ProbeRow:
+        """One probe of a commit with other settings than the question's; kept under a purpose of its own."""
+        settings = ",".join(f"{key}={value}" for key, value in sorted(overrides.items()))
+        purpose = f"with {settings}"
+        build = self.build(sha)
+        done = self._bench.store.probes(self._bench.bisection, build.id, purpose)
+        if not done:
+            self._make_probe(sha, build, purpose, overrides)
+            done = self._bench.store.probes(self._bench.bisection, build.id, purpose)
+        if done[0].error:
+            raise Unobservable(f"probe: {done[0].error}")
+        return done[0]
+
+    def _make_probe(self, sha: str, build: BuildRow, purpose: str, overrides: Mapping[str, str] | None = None) -> None:
+        bench = self._bench
+        artifact = self._artifacts.path(build.artifact or "")
+        if artifact is None:
+            raise UserError(
+                f"the artifact of {sha[:12]} was pruned while in use", f"run `bisect resume {bench.bisection}`"
+            )
+        parameters = {**bench.question.parameters, **(overrides or {})}
+        with only_probe(bench.home), scratch(bench.home.work) as work:
+            bench.watch("probe-started", sha=sha, purpose=purpose)
+            started = time.time()
+            request = ProbeRequest(
+                artifact=artifact,
+                version=self.version(sha),
+                test=bench.test,
+                parameters=parameters,
+                counter=bench.counter,
+                scratch=work,
+                instructions=not purpose.startswith(Purpose.CLOCK) and bench.counter is not Counter.NONE,
+                clock=True,
+            )
+            try:
+                samples, error = self._probe(request), None
+            except ProbeError as failure:
+                samples, error = None, str(failure)
+            seconds = time.time() - started
+        bench.store.add_probe(
+            bench.bisection,
+            build.id,
+            purpose,
+            bench.test.name,
+            parameters,
+            started,
+            samples,
+            seconds=seconds,
+            counter=bench.counter.value,
+            error=error,
+        )
+        values = {name: list(found) for name, found in samples.values.items()} if samples else {}
+        bench.watch("probe-finished", sha=sha, purpose=purpose, seconds=seconds, error=error, values=values)
+
+
+@contextlib.contextmanager
+def scratch(work: Path) -> Iterator[Path]:
+    """An empty private directory, removed afterwards; a locked file beside it marks it as in use."""
+    with contextlib.ExitStack() as stack:
+        with _locked(work / "gate"):
+            path = Path(tempfile.mkdtemp(prefix="s", dir=work))
+            mark = path.with_name(path.name + ".lock")
+            stack.enter_context(_locked(mark))
+        try:
+            yield path
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
+            mark.unlink(missing_ok=True)
+
+
+def remove_leftovers(work: Path) -> None:
+    """Remove scratch directories whose owner is gone."""
+    with _locked(work / "gate"):
+        for mark in work.glob("s*.lock"):
+            with contextlib.suppress(BlockingIOError), _locked(mark, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                shutil.rmtree(mark.with_suffix(""), ignore_errors=True)
+                mark.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def only_probe(home: Home) -> Iterator[None]:
+    """Held while a probe runs: one at a time per host, across all bisections."""
+    with _locked(home.root / "probe.lock"):
+        yield
+
+
+@contextlib.contextmanager
+def _locked(path: Path, how: int = fcntl.LOCK_EX) -> Iterator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, how)
+        yield

@@ -1,0 +1,111 @@
+"""One search over one path: measures what `search` asks for until it says where the steps are."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from cpubisect.ends import Regime
+from cpubisect.lab import Bench, Lab, Purpose, Unobservable
+from cpubisect.path import Path
+from cpubisect.search import Cost, Done, Measure, State, next_move
+from cpubisect.stats import standard_error_percent
+from cpubisect.store import ProbeRow
+from cpubisect.workloads.probe import CPU, INSTRUCTIONS
+
+FEWEST_ROUNDS = 3
+MOST_ROUNDS = 15
+"""Interleaved rounds of CPU time for one commit between the ends, at least and at most."""
+
+SETTLED_PART = 8.0
+"""A mean of CPU time is settled when its standard error is this part of the smallest step."""
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """How commits are compared in this bisection: `repeats` counts per commit in the exact regime, steps from
+    `min_step` percent on, `direction` +1 for regressions; `anchors` are the good and bad commits, re-probed beside
+    every other one in the noisy regime so that drift cancels."""
+
+    metric: str
+    regime: Regime
+    repeats: int
+    min_step: float
+    direction: int
+    anchors: tuple[str, str]
+
+    def samples(self, rows: Sequence[ProbeRow]) -> list[float]:
+        """This metric's samples, one per probe."""
+        return instructions(rows) if self.metric == INSTRUCTIONS else cpu_samples(rows)
+
+
+class Narrower:
+    """Runs searches with one yardstick."""
+
+    def __init__(self, lab: Lab, bench: Bench, yardstick: Yardstick) -> None:
+        self._lab = lab
+        self._bench = bench
+        self._yardstick = yardstick
+
+    def narrow(self, path: Path, min_step: float | None = None) -> tuple[Done, State]:
+        """Search the whole path; raises Unobservable if one of its ends can't be measured."""
+        ends = {number: self.cost(path.built(number)) for number in (0, path.size - 1)}
+        state = State(
+            size=path.size,
+            costs=ends,
+            min_step=self._yardstick.min_step if min_step is None else min_step,
+            direction=self._yardstick.direction,
+        )
+        while isinstance(move := next_move(state), Measure):
+            sha = path.built(move.number)
+            self._bench.watch(
+                "next", sha=sha, number=move.number, of=path.size - 1, why=move.why, inside=list(path.inside)
+            )
+            try:
+                costs = {**state.costs, move.number: self.cost(sha)}
+                state = replace(state, costs=costs)
+            except Unobservable as reason:
+                state = replace(state, dead={**state.dead, move.number: str(reason)})
+                self._bench.watch("unobservable", sha=sha, why=str(reason))
+        return move, state
+
+    def cost(self, sha: str) -> Cost:
+        """What a commit costs per query; raises Unobservable."""
+        if self._yardstick.regime is Regime.EXACT:
+            rows = self._lab.probes(sha, Purpose.SEARCH, self._yardstick.repeats)
+            return Cost(fmean(instructions(rows)), mean_profile(rows))
+        return Cost(self._settled_cpu(sha))
+
+    def _settled_cpu(self, sha: str) -> float:
+        """Mean CPU time, as its ratio to the good end in the same rounds times the good end's overall mean."""
+        good, bad = self._yardstick.anchors
+        reference = fmean(cpu_samples(self._lab.probes(good, Purpose.CLOCK, 1)))
+        if sha == good:
+            return reference
+        shas = [good, sha] if sha == bad else [good, sha, bad]
+        for count in range(FEWEST_ROUNDS, MOST_ROUNDS + 1):
+            rounds = self._lab.rounds(shas, Purpose.clock(sha), count)
+            beside, own = cpu_samples(rounds[0]), cpu_samples(rounds[1])
+            if standard_error_percent(own) <= self._yardstick.min_step / SETTLED_PART:
+                break
+        return reference * fmean(own) / fmean(beside)
+
+
+def instructions(rows: Sequence[ProbeRow]) -> list[float]:
+    """Instructions per query, one value per probe."""
+    return [fmean(row.values[INSTRUCTIONS]) for row in rows]
+
+
+def cpu_samples(rows: Sequence[ProbeRow]) -> list[float]:
+    """CPU microseconds per query, one value per probe: the smallest of its runs.
+
+    Load on a shared host only ever adds; measured across server restarts, the minimum of a few short runs varies by
+    about half as much as their mean.
+    """
+    return [min(row.values[CPU]) for row in rows]
+
+
+def mean_profile(rows: Sequence[ProbeRow]) -> Mapping[str, float]:
+    """Instructions per query of every function, averaged over probes."""
+    profiles = [row.profile for row in rows]
+    names = {name for profile in profiles for name in profile}
+    return {name: fmean(profile.get(name, 0.0) for profile in profiles) for name in names}

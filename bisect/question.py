@@ -1,0 +1,61 @@
+"""What one bisection asks, resolved to commits; stored as it is, so that a resumed run asks exactly the same."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any, Self
+
+
+class Find(StrEnum):
+    """Which way the wanted step goes."""
+
+    REGRESSION = "regression"
+    IMPROVEMENT = "improvement"
+
+    @property
+    def direction(self) -> int:
+        """+1 if the wanted step raises the cost, else -1."""
+        return 1 if self is Find.REGRESSION else -1
+
+
+class MetricChoice(StrEnum):
+    """What to search on: `auto` takes instructions where the ends differ in them, else CPU time."""
+
+    AUTO = "auto"
+    INSTRUCTIONS = "instructions"
+    CPU = "cpu"
+
+
+@dataclass(frozen=True)
+class Question:
+    """`good` and `bad` are the names given, `good_sha` and `bad_sha` what they resolved to; `repository` is a path.
+
+    `parameters` are the settings of the test with the user's, `given`, applied; `min_step` is the smallest step
+    wanted, in percent, or None for the default; `toolchain` is a name of the matrix or None for its preference;
+    `matrix` is the path of the compiler matrix in use; `jobs` compile at once.
+    """
+
+    engine: str
+    repository: str
+    good: str
+    bad: str
+    good_sha: str
+    bad_sha: str
+    test: str
+    matrix: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    given: Mapping[str, str] = field(default_factory=dict)
+    metric: MetricChoice = MetricChoice.AUTO
+    find: Find = Find.REGRESSION
+    min_step: float | None = None
+    toolchain: str | None = None
+    jobs: int = 2
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data for the store."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """The inverse of `to_json`."""
+        return cls(**{**data, "metric": MetricChoice(data["metric"]), "find": Find(data["find"])})

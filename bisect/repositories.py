@@ -1,0 +1,69 @@
+"""Which clone to read: the user's own path, or a clone of ours of a public URL, made once and reused."""
+
+import contextlib
+import fcntl
+import hashlib
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from cpubisect.errors import UserError
+from cpubisect.paths import Home
+from cpubisect.process import run
+
+_URL = re.compile(r"(?:https?|ssh|git|file)://|[\w.-]+@[\w.-]+:")
+CLONE_LIMIT_S = 4 * 3600.0
+_ENVIRONMENT_NOTE = "pass --repo PATH of a clone that you have"
+
+
+def is_url(name: str) -> bool:
+    """True for what git would clone from elsewhere; everything else is a path."""
+    return bool(_URL.match(name))
+
+
+def local_clone(home: Home, url: str) -> Path:
+    """Our clone of a URL: made if it is not there yet; raises UserError if it can't be cloned."""
+    target = _target(home, url)
+    with _one_at_a_time(target):
+        if target.is_dir():
+            return target
+        fresh = target.with_suffix(".new")
+        shutil.rmtree(fresh, ignore_errors=True)
+        done = run(
+            ["git", "-c", "core.hooksPath=/dev/null", "clone", "--mirror", "--quiet", "--", url, fresh],
+            timeout_s=CLONE_LIMIT_S,
+        )
+        if not done.ok:
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise UserError(f"cannot clone {url} ({_first_error(done.output)})", _ENVIRONMENT_NOTE)
+        fresh.rename(target)
+    return target
+
+
+def refresh(home: Home, url: str) -> None:
+    """Fetch what is new into our clone of a URL; raises UserError if that fails."""
+    target = _target(home, url)
+    with _one_at_a_time(target):
+        done = run(["git", "-C", target, "fetch", "--quiet", "--prune", "--tags"], timeout_s=CLONE_LIMIT_S)
+    if not done.ok:
+        raise UserError(f"cannot fetch from {url} ({_first_error(done.output)})", _ENVIRONMENT_NOTE)
+
+
+def _target(home: Home, url: str) -> Path:
+    name = re.sub(r"\W+", "-", url.rstrip("/").removesuffix(".git").rpartition("/")[2]) or "clone"
+    return home.repositories / f"{name}-{hashlib.sha256(url.encode()).hexdigest()[:8]}.git"
+
+
+def _first_error(output: str) -> str:
+    lines = [line for line in output.splitlines() if line.strip()]
+    return next(
+        (line for line in lines if "fatal" in line or "error" in line), lines[0] if lines else "no reason given"
+    )
+
+
+@contextlib.contextmanager
+def _one_at_a_time(target: Path) -> Iterator[None]:
+    with target.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,157 @@
+"""The life of a bisection: begun, run, interrupted, resumed, cancelled, finished; one runner at a time each."""
+
+import contextlib
+import fcntl
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from cpubisect.builders.matrix import Matrix
+from cpubisect.builders.toolchain import installed_toolchains
+from cpubisect.engine import Engine
+from cpubisect.errors import UserError
+from cpubisect.history import History
+from cpubisect.lab import Bench, Watch, remove_leftovers
+from cpubisect.paths import Home
+from cpubisect.question import Question
+from cpubisect.runner import Runner
+from cpubisect.store import BisectionRow, Store
+from cpubisect.verdict import Verdict
+from cpubisect.workloads.catalog import find_test
+from cpubisect.workloads.counters import choose, examine
+from cpubisect.workloads.host import fingerprint
+from cpubisect.workloads.probe import Counter
+
+RESUMABLE = ("running", "interrupted", "cancelled")
+
+
+class Stopped(BaseException):
+    """The process was asked to end (SIGTERM, SIGHUP); like KeyboardInterrupt, nothing below may swallow it."""
+
+
+class Session:
+    """Begins and continues bisections of one home directory."""
+
+    def __init__(self, home: Home, store: Store) -> None:
+        self.home = home
+        self.store = store
+
+    def begin(self, question: Question) -> int:
+        """Record a new bisection, not yet running, and return its id."""
+        return self.store.create_bisection(question.engine, question.to_json(), fingerprint())
+
+    def run(self, bisection: int, watch: Watch) -> Verdict | None:
+        """Run or continue a bisection to its verdict; None if it was cancelled meanwhile.
+
+        Raises UserError if it is being run by another process or the host can't go on, KeyboardInterrupt or Stopped
+        when interrupted; in every case all that was finished is kept and `run` may be called again.
+        """
+        row = self.store.bisection(bisection)
+        if row.state not in RESUMABLE:
+            raise UserError(f"bisection {bisection} is {row.state}", f"`bisect report {bisection}` shows its answer")
+        question = Question.from_json(row.question)
+        with self._alone(bisection), _stoppable():
+            remove_leftovers(self.home.work)
+            self.store.update_bisection(bisection, state="running", owner={"pid": os.getpid(), "since": time.time()})
+            try:
+                verdict = Runner(self._bench(bisection, question, row, watch)).run()
+            except BaseException:
+                cancelled = self.store.bisection(bisection).state == "cancelled"
+                if cancelled:
+                    return None
+                with contextlib.suppress(UserError):
+                    self.store.update_bisection(bisection, state="interrupted", owner=None)
+                raise
+            self.store.update_bisection(
+                bisection, state="finished", finished=time.time(), owner=None, verdict=verdict.to_json()
+            )
+            watch("verdict", kind_of=verdict.kind.value, summary=verdict.summary)
+            return verdict
+
+    def cancel(self, bisection: int) -> None:
+        """End a bisection; a process that runs it stops. Raises UserError if it is finished already."""
+        row = self.store.bisection(bisection)
+        if row.state not in ("running", "interrupted"):
+            raise UserError(f"bisection {bisection} is {row.state}", "only an unfinished one can be cancelled")
+        self.store.update_bisection(bisection, state="cancelled")
+        if self.is_running(bisection) and row.owner:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(row.owner["pid"]), signal.SIGTERM)
+
+    def state(self, row: BisectionRow) -> str:
+        """The state as it really is: `running` in the store without a living runner is `interrupted`."""
+        if row.state == "running" and not self.is_running(row.id):
+            return "interrupted"
+        return row.state
+
+    def is_running(self, bisection: int) -> bool:
+        """True if a process holds this bisection's lock."""
+        try:
+            with self._alone(bisection):
+                return False
+        except UserError:
+            return True
+
+    def _bench(self, bisection: int, question: Question, row: BisectionRow, watch: Watch) -> Bench:
+        matrix = Matrix.load(Path(question.matrix))
+        engine = engine_named(matrix, question.engine)
+        counter = Counter(row.counter) if row.counter else choose(examine()).counter
+        if row.counter is None:
+            self.store.update_bisection(bisection, counter=counter.value)
+
+        def journal(kind: str, **data: Any) -> None:
+            if kind != "progress":
+                self.store.add_event(bisection, kind, data)
+            watch(kind, **data)
+
+        return Bench(
+            bisection=bisection,
+            question=question,
+            engine=engine,
+            test=find_test(engine, question.test),
+            matrix=matrix,
+            toolchains=installed_toolchains(),
+            counter=counter,
+            history=History(Path(question.repository), engine),
+            home=self.home,
+            store=self.store,
+            watch=journal,
+        )
+
+    @contextlib.contextmanager
+    def _alone(self, bisection: int) -> Iterator[None]:
+        folder = self.home.root / "running"
+        folder.mkdir(exist_ok=True)
+        with (folder / f"{bisection}.lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise UserError(
+                    f"bisection {bisection} is being run by another process", f"`bisect status {bisection}` shows it"
+                ) from error
+            yield
+
+
+def engine_named(matrix: Matrix, name: str) -> Engine:
+    """The engine with that name; raises UserError naming those there are."""
+    engines = {engine.name: engine for engine in matrix.engines()}
+    if name not in engines:
+        raise UserError(f"there is no engine {name!r} in the matrix", f"it has {', '.join(engines)}")
+    return engines[name]
+
+
+@contextlib.contextmanager
+def _stoppable() -> Iterator[None]:
+    def stop(number: int, _frame: FrameType | None) -> None:
+        raise Stopped(signal.Signals(number).name)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,124 @@
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from cpubisect.builders.build import BuildResult, Outcome, Recipe, Repair, Toolchain
+from cpubisect.errors import UserError
+from cpubisect.store import Store
+from cpubisect.workloads.probe import Counter, Samples
+
+TOOLCHAIN = Toolchain("gcc-12", "gcc-12", "g++-12", "ar", "ranlib", "12.2.0")
+
+
+def build_result(sha: str, outcome: Outcome = Outcome.BUILT) -> BuildResult:
+    recipe = Recipe(engine="mysql", commit=sha, version="5.6.27", toolchain=TOOLCHAIN, system="cmake")
+    repair = Repair("include", "sql/a.cc", "#include <limits>", "std::numeric_limits")
+    return BuildResult(recipe, outcome, None, Path("log"), 12.5, 7.5, repairs=(repair,), cache_hits=3, cache_misses=2)
+
+
+def samples(count: float) -> Samples:
+    values = {"instructions/query": (count,), "cpu us/query": (1.5, 1.25)}
+    return Samples(values, Counter.CALLGRIND, {"rows": "10"}, 2.0, {"f(int)": 3.5}, {"a": "ON"}, ("run it",))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store.sqlite")
+
+
+def begin(store: Store) -> int:
+    return store.create_bisection("mysql", {"good": "5.5.8"}, {"cpu": "x"})
+
+
+def test_what_was_stored_comes_back(store: Store) -> None:
+    bisection = begin(store)
+    build = store.add_build(bisection, build_result("c0ffee"), "d1gest", 1.0)
+    store.add_probe(
+        bisection, build.id, "search", "scan", {"rows": "10"}, 2.0, samples(9.0), seconds=2.5, counter="callgrind"
+    )
+    reopened = Store(store.path)
+    assert reopened.bisection(bisection).question == {"good": "5.5.8"}
+    ((found, made),) = reopened.builds(bisection)
+    assert made
+    assert (found.sha, found.artifact, found.cache_misses) == ("c0ffee", "d1gest", 2)
+    assert found.repairs[0]["change"] == "#include <limits>"
+    (probe,) = reopened.probes(bisection, found.id, "search")
+    assert probe.values == {"instructions/query": (9.0,), "cpu us/query": (1.5, 1.25)}
+    assert probe.profile == {"f(int)": 3.5}
+    assert probe.variables == {"a": "ON"}
+    assert reopened.probe_count(bisection) == (1, 2.5)
+
+
+def test_builds_are_shared_between_bisections_by_recipe(store: Store) -> None:
+    first, second = begin(store), begin(store)
+    result = build_result("c0ffee")
+    build = store.add_build(first, result, "d1gest", 1.0)
+    assert [row.id for row in store.builds_of_recipe(result.recipe.key())] == [build.id]
+    store.use_build(second, build.id)
+    store.use_build(second, build.id)
+    assert [(row.id, made) for row, made in store.builds(second)] == [(build.id, False)]
+    assert store.builds_of_recipe("other") == []
+
+
+def test_a_failed_probe_is_kept_with_its_reason(store: Store) -> None:
+    bisection = begin(store)
+    build = store.add_build(bisection, build_result("c0ffee"), "d", 1.0)
+    store.add_probe(
+        bisection, build.id, "search", "scan", {}, 2.0, None, seconds=1.0, counter="callgrind", error="crashed"
+    )
+    (probe,) = store.probes(bisection)
+    assert probe.error == "crashed"
+    assert probe.values == {}
+
+
+def test_artifacts_of_unfinished_bisections_are_in_use(store: Store) -> None:
+    bisection = begin(store)
+    store.add_build(bisection, build_result("a"), "digest-a", 1.0)
+    assert store.artifacts_in_use() == {"digest-a"}
+    store.update_bisection(bisection, state="finished")
+    assert store.artifacts_in_use() == set()
+
+
+def test_the_journal_is_in_order_and_can_be_followed(store: Store) -> None:
+    bisection, other = begin(store), begin(store)
+    for number in range(3):
+        store.add_event(bisection, "next", {"number": number})
+        store.add_event(other, "noise", {})
+    events = store.events(bisection)
+    assert [data["number"] for _, _, _, data in events] == [0, 1, 2]
+    assert [data["number"] for _, _, _, data in store.events(bisection, after=events[1][0])] == [2]
+
+
+def test_it_is_a_write_ahead_log_and_two_processes_can_write(store: Store) -> None:
+    with sqlite3.connect(store.path) as plain:
+        assert plain.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    bisection, other = begin(store), Store(store.path)
+    threads = [
+        threading.Thread(target=lambda s=s: [s.add_event(bisection, "x", {}) for _ in range(50)])
+        for s in (store, other)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(store.events(bisection)) == 100
+
+
+def test_a_store_from_the_future_is_refused(store: Store) -> None:
+    with sqlite3.connect(store.path) as plain:
+        plain.execute("PRAGMA user_version = 99")
+    with pytest.raises(UserError, match="99"):
+        Store(store.path)
+
+
+def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "store.sqlite").write_text("not a database, but long enough to be taken for one" * 50)
+    with pytest.raises(UserError, match="not a database"):
+        Store(tmp_path / "store.sqlite")
+
+
+def test_an_unknown_bisection_is_a_user_error(store: Store) -> None:
+    with pytest.raises(UserError, match="no bisection 7"):
+        store.bisection(7)

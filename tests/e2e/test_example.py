@@ -1,0 +1,146 @@
+"""The embedded example from two tags to the verdict: real git, compilers, callgrind; and killed on the way."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpubisect.example.history import Generated
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("example")]
+
+# Small counts: instructions are exact, so a short slope finds the same commits as a long one.
+SMALL = ["--set", "rows=2000", "--set", "instructions_ops=200,600", "--set", "clock_ops=200,2000", "--set", "repeats=1"]
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "cpubisect.cli", *words]
+
+
+def question(example: Generated, *more: str, test: str = "seekrandom") -> list[str]:
+    words = ["start", example.good, example.bad, "--test", test, "--repo", str(example.path), "--json", "--quiet"]
+    return [*words, *SMALL, *more]
+
+
+def answer(words: Sequence[str], environment: dict[str, str] | None = None) -> dict[str, Any]:
+    done = subprocess.run(command(*words), capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    data: dict[str, Any] = json.loads(done.stdout)
+    return data
+
+
+@pytest.fixture(scope="module")
+def module_home(tmp_path_factory: pytest.TempPathFactory, compiler_cache: Path) -> dict[str, str]:
+    """A home directory that the tests of this module share: what one built, the next finds."""
+    root = tmp_path_factory.mktemp("home")
+    return {**os.environ, "CPUBISECT_HOME": str(root), "CCACHE_DIR": str(compiler_cache)}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(example: Generated, module_home: dict[str, str]) -> dict[str, Any]:
+    return answer(question(example), module_home)
+
+
+def test_the_planted_regression_is_found_inside_its_merge(undisturbed: dict[str, Any], example: Generated) -> None:
+    verdict = undisturbed["verdict"]
+    assert verdict["kind"] == "culprit"
+    first = verdict["culprits"][0]
+    assert first["sha"] == example.culprit
+    assert first["inside"] == [example.merge]
+    step = first["steps"]["instructions/query"]
+    assert 10 < step["percent"] < 30
+    assert step["low"] <= step["percent"] <= step["high"]
+    assert {"cpu us/query", "qps"} <= first["steps"].keys()
+    assert first["functions"]
+
+
+def test_the_smaller_step_comes_second(undisturbed: dict[str, Any], example: Generated) -> None:
+    culprits = undisturbed["verdict"]["culprits"]
+    assert [c["sha"] for c in culprits] == [example.culprit, example.smaller]
+    assert abs(undisturbed["verdict"]["remainder"]) < 4
+
+
+def test_totals_tell_what_it_cost(undisturbed: dict[str, Any], example: Generated) -> None:
+    totals = undisturbed["totals"]
+    assert totals["candidates"] == len(example.main_line)
+    assert totals["builds"] < totals["candidates"] / 2
+    assert totals["probes"] >= totals["builds"] - totals["builds_failed"]
+    assert totals["build_seconds"] > 0
+    assert totals["probe_seconds"] > 0
+
+
+def test_a_commit_was_repaired_on_the_way(undisturbed: dict[str, Any]) -> None:
+    repaired = [commit for commit in undisturbed["commits"] if commit["repairs"]]
+    assert repaired
+    assert all(commit["outcome"] == "built" for commit in repaired)
+
+
+def test_reports_in_text_and_markdown_name_the_culprit(
+    undisturbed: dict[str, Any], module_home: dict[str, str], example: Generated
+) -> None:
+    for form in ("text", "markdown"):
+        words = command("report", str(undisturbed["id"]), "--format", form)
+        text = subprocess.run(words, capture_output=True, text=True, check=True, env=module_home).stdout
+        assert example.culprit in text
+        assert max(map(len, text.splitlines())) <= 76 or form == "markdown"
+
+
+def test_asking_again_makes_no_build_twice(
+    undisturbed: dict[str, Any], module_home: dict[str, str], example: Generated
+) -> None:
+    again = answer(question(example), module_home)
+    assert again["verdict"]["culprits"][0]["sha"] == undisturbed["verdict"]["culprits"][0]["sha"]
+    assert again["totals"]["builds_made"] == 0
+    assert again["totals"]["builds"] == undisturbed["totals"]["builds"]
+
+
+def test_the_other_way_round_is_an_improvement(module_home: dict[str, str], example: Generated) -> None:
+    data = answer(question(example, "--find", "improvement"), module_home)
+    assert data["verdict"]["kind"] in ("improvement", "no-regression")
+    assert data["verdict"]["ends"]["instructions/query"]["percent"] > 0
+    assert not data["verdict"]["culprits"]
+
+
+def test_killed_at_random_moments_it_ends_in_the_same_verdict(
+    undisturbed: dict[str, Any], module_home: dict[str, str], example: Generated, tmp_path: Path
+) -> None:
+    environment = {**module_home, "CPUBISECT_HOME": str(tmp_path / "home")}
+    moments = random.Random(7)
+    words = [word for word in question(example) if word != "--quiet"]
+    for attempt in range(6):
+        lines = moments.randint(1, 12)
+        process = subprocess.Popen(command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+        assert process.stderr is not None
+        for _ in range(lines):
+            process.stderr.readline()
+        process.send_signal(signal.SIGKILL if attempt % 3 else signal.SIGINT)
+        process.communicate()
+        words = ["resume", "1", "--json"]
+    listed = json.loads(subprocess.check_output(command("list", "--json"), env=environment))
+    if listed[0]["state"] != "finished":
+        assert listed[0]["state"] == "interrupted"
+        answer([*words, "--quiet"], environment)
+    data = answer(["report", "1", "--format", "json"], environment)
+    assert essence(data) == essence(undisturbed)
+    shas = [commit["sha"] for commit in data["commits"]]
+    assert len(shas) == len(set(shas))
+    assert not list((tmp_path / "home" / "work").glob("s*"))
+
+
+def essence(data: dict[str, Any]) -> dict[str, Any]:
+    """What must not depend on interruptions: all but times and CPU noise."""
+    verdict = data["verdict"]
+    return {
+        "kind": verdict["kind"],
+        "culprits": [(c["sha"], c["parent"], round(c["steps"]["instructions/query"]["percent"], 2)) for c in
+                     verdict["culprits"]],
+        "groups": verdict["groups"],
+        "commits": [commit["sha"] for commit in data["commits"]],
+    }  # fmt: skip

@@ -1,0 +1,44 @@
+"""The named tests of every engine, and the settings a user may give them."""
+
+import difflib
+import importlib
+from collections.abc import Mapping, Sequence
+
+from cpubisect.engine import Engine
+from cpubisect.errors import UserError
+from cpubisect.workloads.probe import Test
+
+
+def tests_of(engine: Engine) -> tuple[Test, ...]:
+    """The tests of one engine, in the order of the catalogue."""
+    tests: Sequence[Test] = importlib.import_module(f"cpubisect.workloads.{engine.workload}").TESTS
+    return tuple(test for test in tests if test.engine == engine.name)
+
+
+def find_test(engine: Engine, name: str) -> Test:
+    """The test with that name; raises UserError with near names for one that the engine does not have."""
+    tests = {test.name: test for test in tests_of(engine)}
+    if name not in tests:
+        near = difflib.get_close_matches(name, tests, n=3) or list(tests)[:5]
+        raise UserError(
+            f"{engine.name} has no test {name!r}", f"did you mean {', '.join(near)}? `bisect tests` lists them all"
+        )
+    return tests[name]
+
+
+def engines_with(name: str, engines: Sequence[Engine]) -> list[Engine]:
+    """The engines that have a test of that name and a public repository to take it to."""
+    return [e for e in engines if e.repository and any(test.name == name for test in tests_of(e))]
+
+
+def settings(engine: Engine, test: Test, given: Mapping[str, str]) -> dict[str, str]:
+    """The parameters of a test with the user's applied; raises UserError for one the workload would not understand."""
+    accepts = importlib.import_module(f"cpubisect.workloads.{engine.workload}").accepts
+    for name, value in given.items():
+        if not name or any(c.isspace() or ord(c) < 32 for c in name + value):
+            raise UserError(f"{name!r}={value!r} is not a setting", "write --set NAME=VALUE without spaces")
+        if not accepts(test, name):
+            near = difflib.get_close_matches(name, test.parameters, n=3)
+            hint = f"did you mean {', '.join(near)}?" if near else f"it has {', '.join(test.parameters)}"
+            raise UserError(f"test {test.name} has no parameter {name!r}", hint)
+    return {**test.parameters, **given}
