@@ -1,0 +1,160 @@
+"""Safe, read-only access to a user's clone: its objects and refs, never its hooks, filters or working files."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from cpubisect.errors import UserError
+
+if TYPE_CHECKING:
+    import git
+
+# Configuration under which nothing but git itself runs and its output is in one known form.
+_CONFIG = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "protocol.ext.allow=never",
+    "i18n.logOutputEncoding=UTF-8",
+)
+_OPTIONS = tuple(word for setting in _CONFIG for word in ("-c", setting))
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_BLOBS_AT_ONCE = 256
+
+
+class GitError(UserError):
+    """git itself failed on a repository: damaged objects, a partial clone whose remote is away, an old git."""
+
+
+class Repository:
+    """One clone, bare or not, a worktree or a mirror; only read.
+
+    Raises UserError if `path` is missing, no git repository, without a commit, or a shallow clone.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._repo = _open(path)
+        self._environment = _environment(self._repo)
+        if self.text("rev-parse", "--is-shallow-repository").strip() == "true":
+            raise UserError(f"{path} is a shallow clone", "run `git fetch --unshallow` in it first")
+        if not self.heads():
+            raise UserError(f"{path} holds no commits", "name a clone with history")
+
+    def run(self, *arguments: str, stdin: Iterable[str] = ()) -> bytes:
+        """The output of one git command, fed the lines of `stdin`; raises GitError if it fails."""
+        status, output, error = self._execute(arguments, stdin)
+        if status != 0:
+            lines = error.decode(errors="replace").strip().splitlines() or [f"status {status}"]
+            raise GitError(f"git {arguments[0]} failed in {self.path}", lines[-1])
+        return output
+
+    def text(self, *arguments: str, stdin: Iterable[str] = ()) -> str:
+        """`run`, decoded; bytes that are not UTF-8 become U+FFFD."""
+        return self.run(*arguments, stdin=stdin).decode(errors="replace")
+
+    def succeeds(self, *arguments: str) -> bool:
+        """Whether a git command that answers by its status (0 or 1) says yes; raises GitError for other ends."""
+        status, _, _ = self._execute(arguments, ())
+        if status not in (0, 1):
+            self.run(*arguments)
+        return status == 0
+
+    def commit(self, name: str) -> str | None:
+        """The sha of the commit that git understands by `name`; None if there is none or several.
+
+        Raises UserError for a name that git could take for an option or that holds control characters.
+        """
+        status, output, _ = self._execute(
+            ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{checked_name(name)}^{{commit}}"), ()
+        )
+        sha = output.decode(errors="replace").strip()
+        return sha if status == 0 and _SHA.fullmatch(sha) else None
+
+    def heads(self) -> list[tuple[str, str]]:
+        """The lines of history, as (name, sha), each sha once: HEAD, then local and then remote branches by name."""
+        found: dict[str, str] = {}
+        if (head := self.commit("HEAD")) is not None:
+            found[head] = "HEAD"
+        listing = self.text("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/remotes")
+        for line in listing.splitlines():
+            sha, ref = line.split(" ", 1)
+            found.setdefault(sha, ref.removeprefix("refs/heads/").removeprefix("refs/remotes/"))
+        if not found:
+            for line in self.text("for-each-ref", "--format=%(refname)").splitlines():
+                if (sha_of_ref := self.commit(line)) is not None:
+                    found.setdefault(sha_of_ref, line.removeprefix("refs/"))
+        return [(name, sha) for sha, name in found.items()]
+
+    def blobs(self, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """The content of each blob, in the order asked for, a few hundred in memory at a time.
+
+        Raises GitError if one cannot be had, as in a partial clone whose remote is away.
+        """
+        for first in range(0, len(ids), _BLOBS_AT_ONCE):
+            some = ids[first : first + _BLOBS_AT_ONCE]
+            output = self.run("cat-file", "--batch", "--buffer", stdin=some)
+            position = 0
+            for blob in some:
+                end_of_header = output.index(b"\n", position)
+                header = output[position:end_of_header].split()
+                if len(header) != 3:
+                    raise GitError(f"blob {blob} cannot be read in {self.path}", "run `git fsck` or `git fetch` in it")
+                size = int(header[2])
+                content = end_of_header + 1
+                yield blob, output[content : content + size]
+                position = content + size + 1
+
+    def is_dirty(self) -> bool:
+        """Whether tracked files of the working tree differ from HEAD; False for a bare repository."""
+        if self._repo.working_tree_dir is None:
+            return False
+        return bool(self.run("status", "--porcelain", "--untracked-files=no", "--ignore-submodules").strip())
+
+    def _execute(self, arguments: Sequence[str], stdin: Iterable[str]) -> tuple[int, bytes, bytes]:
+        process = self._repo.git.execute(
+            ["git", *_OPTIONS, *arguments], istream=-1, as_process=True, env=self._environment
+        )
+        output, error = process.communicate("".join(f"{line}\n" for line in stdin).encode())
+        return int(process.returncode), cast(bytes, output), cast(bytes, error)
+
+
+def checked_name(name: str) -> str:
+    """`name` as it is; raises UserError if it is empty, looks like an option, or holds control characters."""
+    if not name or name.startswith(("-", "^")) or _CONTROL.search(name):
+        raise UserError(f"{name!r} cannot be the name of a commit", "give a version, a tag, a branch or a sha")
+    return name
+
+
+def _open(path: Path) -> "git.Repo":
+    try:
+        import git
+    except ImportError as error:
+        raise UserError("git cannot be run", "install git and see that it is on the PATH") from error
+    try:
+        return git.Repo(path, expand_vars=False)
+    except git.NoSuchPathError as error:
+        raise UserError(f"{path} does not exist", "name a clone of the repository to search") from error
+    except (git.InvalidGitRepositoryError, NotADirectoryError) as error:
+        raise UserError(f"{path} is not a git repository", "name the top folder of a clone") from error
+
+
+def _environment(repo: "git.Repo") -> dict[str, str]:
+    """Variables that bind every command to this repository, whatever GIT_* the caller has, and keep it unwritten."""
+    common = Path(repo.common_dir)
+    found = {
+        "GIT_DIR": str(repo.git_dir),
+        "GIT_COMMON_DIR": str(common),
+        "GIT_OBJECT_DIRECTORY": str(common / "objects"),
+        "GIT_INDEX_FILE": str(Path(repo.git_dir) / "index"),
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_LITERAL_PATHSPECS": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_FLUSH": "0",
+    }
+    if repo.working_tree_dir is not None:
+        found["GIT_WORK_TREE"] = str(repo.working_tree_dir)
+    return found
