@@ -11,8 +11,10 @@ moved from one function to another is netted out first.
 
 import itertools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 SHIFT_TOLERANCE = 0.03
 """A function's growth counts as moved, not new, if others shrank by the same to within this ratio."""
@@ -126,6 +128,48 @@ def percent_change(state: State, low: int, high: int) -> float:
     return (state.costs[high].total - state.costs[low].total) / state.costs[0].total * 100
 
 
+_OPERATOR = re.compile(r"\boperator(?:\(\)|\[\]|->\*?|<=>|<<=?|>>=?|&&|\|\||\+\+|--|[-+*/%^&|!=<>]=?|[~,])?")
+
+
+def bare_name(function: str) -> str:
+    """A function without its template arguments, parameters and return type, as `space::Class::name`.
+
+    A changed signature makes another symbol of the same function; overloads fall together, which only coarsens.
+    """
+    plain = function.replace("(anonymous namespace)", "{anonymous}")
+    symbol = _OPERATOR.search(plain)
+    start, end = symbol.span() if symbol else (0, 0)
+    kept: list[str] = []
+    depth = 0
+    for position, character in enumerate(plain):
+        if start <= position < end:
+            kept.append(character)
+        elif character in "<(":
+            if character == "(" and depth == 0:
+                break
+            depth += 1
+        elif character in ">)":
+            depth = max(0, depth - 1)
+        elif depth == 0:
+            kept.append(character)
+    name = "".join(kept).strip()
+    conversion = name.find("operator ")
+    head, rest = (name[:conversion], name[conversion:]) if conversion >= 0 else (name, "")
+    return head.rpartition(" ")[2] + rest or function
+
+
+def by_bare_name(functions: Mapping[str, float]) -> dict[str, float]:
+    """Costs added up over functions of one bare name."""
+    sums: dict[str, float] = {}
+    for function, cost in functions.items():
+        name = _bare(function)
+        sums[name] = sums.get(name, 0.0) + cost
+    return sums
+
+
+_bare = lru_cache(maxsize=65536)(bare_name)
+
+
 def function_changes(before: Cost, after: Cost) -> dict[str, float]:
     """Self-cost change of every function that changed, in the costs' own unit."""
     changes = {
@@ -143,7 +187,8 @@ def largest_change(state: State, low: int, high: int) -> float:
     before, after = state.costs[low], state.costs[high]
     if not before.functions or not after.functions:
         return abs(percent_change(state, low, high))
-    changes = net_of_shifts(function_changes(before, after))
+    named = (Cost(cost.total, by_bare_name(cost.functions)) for cost in (before, after))
+    changes = net_of_shifts(function_changes(*named))
     return max((abs(change) for change in changes.values()), default=0.0) / state.costs[0].total * 100
 
 

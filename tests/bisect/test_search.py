@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpubisect.search import Cost, Done, Measure, State, expected_builds, net_of_shifts, next_move
+from cpubisect.search import (
+    Cost,
+    Done,
+    Measure,
+    State,
+    bare_name,
+    expected_builds,
+    largest_change,
+    net_of_shifts,
+    next_move,
+)
 
 
 class World:
@@ -83,7 +93,7 @@ def test_steps_under_the_smallest_wanted_are_left_in_the_remainder() -> None:
 
 
 def test_a_culprit_in_an_unbuildable_range_is_one_of_these() -> None:
-    dead = {number: "error: broken" for number in range(90, 111)}
+    dead = dict.fromkeys(range(90, 111), "error: broken")
     done, state = World(200, {100: {"a": 9.0}}, dead).search()
     assert len(done.steps) == 1
     found = done.steps[0]
@@ -94,7 +104,7 @@ def test_a_culprit_in_an_unbuildable_range_is_one_of_these() -> None:
 
 
 def test_an_unbuildable_range_elsewhere_does_not_hide_the_culprit() -> None:
-    dead = {number: "error: broken" for number in range(80, 121)}
+    dead = dict.fromkeys(range(80, 121), "error: broken")
     for culprit in (79, 80 - 30, 121, 122, 180):
         done, _ = World(200, {culprit: {"a": 9.0}}, dead).search()
         assert done.steps[0].high == max(culprit, 0) or (culprit == 121 and done.steps[0].high == 121)
@@ -146,3 +156,36 @@ def test_netting_matches_one_with_two() -> None:
 def test_expected_builds_counts_the_ends() -> None:
     assert expected_builds(2) == 2
     assert expected_builds(257) == 10
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        ("malloc", "malloc"),
+        ("rocksdb::DBIter::Seek(rocksdb::Slice const&)", "rocksdb::DBIter::Seek"),
+        ("minikv::(anonymous namespace)::Compare(int) const", "minikv::{anonymous}::Compare"),
+        (
+            "std::enable_if<((A)==(B)), int>::type rocksdb::Table::Retrieve<rocksdb::Block>(std::map<int, int>) const",
+            "rocksdb::Table::Retrieve",
+        ),
+        ("T* f<int>(g<h>)", "f"),
+        ("operator new(unsigned long)", "operator new"),
+        ("std::ostream& std::operator<< <char>(std::ostream&, char const*)", "std::operator<<"),
+        ("bool A::operator()(int) const", "A::operator()"),
+        ("A::operator bool() const", "A::operator bool"),
+        ("B::operator->()", "B::operator->"),
+        ("(below main)", "(below main)"),
+    ],
+)
+def test_a_function_keeps_its_name_when_its_signature_changes(function: str, name: str) -> None:
+    assert bare_name(function) == name
+
+
+@given(st.text(alphabet="ab:<>(), *&~operator", max_size=40))
+def test_bare_names_are_never_empty_for_any_symbol(function: str) -> None:
+    assert bare_name(function) or not function.strip()
+
+
+def test_a_changed_signature_is_no_change_of_cost() -> None:
+    costs = {0: Cost(100.0, {"f(int)": 60.0, "g()": 40.0}), 9: Cost(103.0, {"f(long)": 60.5, "g()": 42.5})}
+    assert largest_change(State(10, costs), 0, 9) == pytest.approx(2.5)
