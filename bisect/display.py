@@ -103,6 +103,11 @@ def describe(kind: str, data: dict[str, Any]) -> str:
                 f"the ends differ by {data['percent']:+.2f} % {data['metric']}; "
                 f"looking for steps of {data['min_step']:.2f} % or more"
             )
+        case "suspects":
+            told = (
+                f"{found['sha'][:12]} {found['weight']:.0%} ({', '.join(found['because'])})" for found in data["top"]
+            )
+            return f"suspects by what grew: {'; '.join(told) or 'none'}"
         case "next":
             return f"next: {sha} ({data['number']} of {data['of']}): {data['why']}"
         case "unobservable":

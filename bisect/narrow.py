@@ -10,6 +10,7 @@ from cpubisect.path import Path
 from cpubisect.search import Cost, Done, Measure, State, next_move
 from cpubisect.stats import standard_error_percent
 from cpubisect.store import ProbeRow
+from cpubisect.suspects import growths, suspicions, words_touched
 from cpubisect.workloads.probe import CPU, INSTRUCTIONS
 
 FEWEST_ROUNDS = 3
@@ -18,6 +19,17 @@ MOST_ROUNDS = 15
 
 SETTLED_PART = 8.0
 """A mean of CPU time is settled when its standard error is this part of the smallest step."""
+
+
+TRUSTED_MOVES = 3
+"""The prior decides so many moves of a search at most; after them candidates weigh alike, so that wrong suspects cost
+no more than these."""
+
+FEWEST_FOR_PRIOR = 5
+"""On a shorter path there is nothing to gain from a prior."""
+
+SUSPECTS_TOLD = 5
+SOURCES = (".c", ".cc", ".cpp", ".h", ".hpp", ".ic", ".i", ".yy")
 
 
 @dataclass(frozen=True)
@@ -55,6 +67,7 @@ class Narrower:
             min_step=self._yardstick.min_step if min_step is None else min_step,
             direction=self._yardstick.direction,
         )
+        state = replace(state, weights=self._prior(path, state))
         while isinstance(move := next_move(state), Measure):
             sha = path.built(move.number)
             self._bench.watch(
@@ -66,7 +79,28 @@ class Narrower:
             except Unobservable as reason:
                 state = replace(state, dead={**state.dead, move.number: str(reason)})
                 self._bench.watch("unobservable", sha=sha, why=str(reason))
+            if len(state.costs) + len(state.dead) >= 2 + TRUSTED_MOVES:
+                state = replace(state, weights=())
         return move, state
+
+    def _prior(self, path: Path, state: State) -> tuple[float, ...]:
+        """The weight of each number by what its commit's diff touches of what grew; empty where nothing tells."""
+        before, after = state.costs[0], state.costs[path.size - 1]
+        if path.size < FEWEST_FOR_PRIOR or not before.functions or not after.functions:
+            return ()
+        grown = growths(before, after, self._yardstick.direction)
+        wanted = frozenset(word for growth in grown for word in growth.words)
+        shas = [path.built(number) for number in range(1, path.size)]
+        diffs = self._bench.history.diffs([(sha, path.parents[sha]) for sha in shas], SOURCES)
+        found = suspicions([words_touched(lines, wanted) for _, lines in diffs], grown)
+        ranked = sorted(zip(shas, found, strict=True), key=lambda pair: -pair[1].weight)
+        top = [
+            {"sha": sha, "weight": s.weight, "because": sorted(s.because, key=lambda word: -s.because[word])[:3]}
+            for sha, s in ranked[:SUSPECTS_TOLD]
+            if s.because
+        ]
+        self._bench.watch("suspects", top=top, inside=list(path.inside))
+        return (0.0, *(s.weight for s in found))
 
     def cost(self, sha: str) -> Cost:
         """What a commit costs per query; raises Unobservable."""

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("bisect", "builders", "workloads", "web", "example")
 LEAVES = {"errors", "version", "process", "engine"}
-PURE = {"search", "stats", "ends", "path", "verdict"}
+PURE = {"search", "stats", "suspects", "ends", "path", "verdict"}
 
 
 def imports(path: Path) -> set[str]:
