@@ -1,0 +1,188 @@
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpubisect.process import run
+from cpubisect.workloads.callgrind import Profile, command, count, normalise, parse_profile, slope
+
+HEADER = "# callgrind format\nversion: 1\npositions: line\nevents: Ir\nsummary: 0\n\n"
+
+PROFILE = (
+    HEADER
+    + """\
+ob=(1) /usr/lib/engine
+fl=(1) read.c
+fn=(1) get
+10 5
++1 3
+cfi=(2) block.h
+cfn=(2) seek.isra.0
+calls=2 40
++1 900
+fi=(2)
+7 4
+fe=(1)
+* 1
+fn=(2)
+40 100
+-3 50
+fn=(3) seek'2
+40 30
+fn=(4) hash.constprop.1
+1 2
+cob=(2) /lib/libc.so.6
+cfi=(3) malloc.c
+cfn=(5) malloc
+calls=1 0
+9 77
+
+ob=(2)
+fl=(3)
+fn=(5)
+0x1 70
+fn=(6) 0x000000000010a020
+0 7
+totals: 272
+"""
+)
+
+
+def test_names_are_resolved_and_calls_belong_to_nobody() -> None:
+    profile = parse_profile(PROFILE)
+    assert profile.total == 272
+    assert profile.functions == {"get": 13, "seek": 180, "hash": 2, "malloc": 70, "[libc.so.6]": 7}
+
+
+def test_other_events_and_instruction_positions() -> None:
+    text = "positions: instr line\nevents: Dr Ir Dw\n\nfn=main\n0x40 3 1 10 9\n+4 * 2 5\ntotals: 3 15 9\n"
+    assert parse_profile(text) == Profile(15, {"main": 15})
+
+
+def test_parts_in_one_text_are_added_up() -> None:
+    part = HEADER + "fn=(1)\n1 4\ntotals: 4\n"
+    assert parse_profile(HEADER + "fn=(1) f\n1 3\ntotals: 3\n" + part) == Profile(7, {"f": 7})
+
+
+def test_jump_lines_cost_nothing() -> None:
+    text = HEADER + "fn=f\n1 3\njump=4 9\n1\njcnd=1/4 9\n2\n3 5\n"
+    assert parse_profile(text) == Profile(8, {"f": 8})
+
+
+@pytest.mark.parametrize("text", ["", "fn=f\n1 2\n", "events: Cy Dr\nfn=f\n1 2\n"])
+def test_something_else_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"profile"):
+        parse_profile(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [
+        ("Get", "Get"),
+        ("Get.isra.0", "Get"),
+        ("Get.part.3.constprop.1", "Get"),
+        ("Get.cold", "Get"),
+        ("ns::Get(int) [clone .isra.0]", "ns::Get(int)"),
+        ("ns::Get(int) [clone .part.1] [clone .cold]", "ns::Get(int)"),
+        ("fib'2", "fib"),
+        ("fib.isra.0'2", "fib"),
+        ("memcpy@@GLIBC_2.14", "memcpy"),
+        ("a.part", "a"),
+        ("(below main)", "(below main)"),
+        ("std::vector<int>::operator[](unsigned long)", "std::vector<int>::operator[](unsigned long)"),
+    ],
+)
+def test_normalise(name: str, plain: str) -> None:
+    assert normalise(name) == plain
+    assert normalise(plain) == plain
+
+
+NAMES = st.sampled_from(["alpha", "beta<int>::next()", "gamma(char const*)", "delta", "epsilon"])
+
+
+@given(st.lists(st.tuples(NAMES, st.lists(st.integers(0, 10**12), max_size=4)), min_size=1, max_size=20))
+def test_compression_of_names_and_positions_changes_nothing(blocks: list[tuple[str, list[int]]]) -> None:
+    plain, short, ids = HEADER, HEADER, dict[str, int]()
+    expected: dict[str, int] = {}
+    for name, costs in blocks:
+        plain += f"fn={name}\n"
+        known = name in ids
+        ids.setdefault(name, len(ids) + 1)
+        short += f"fn=({ids[name]})\n" if known else f"fn=({ids[name]}) {name}\n"
+        for line, cost in enumerate(costs):
+            plain += f"{line} {cost}\n"
+            short += f"{line if line == 0 else '+1'} {cost}\n"
+            expected[name] = expected.get(name, 0) + cost
+    assert parse_profile(plain) == parse_profile(short) == Profile(sum(expected.values()), expected)
+
+
+@given(st.dictionaries(NAMES, st.integers(0, 10**9)), st.dictionaries(NAMES, st.integers(0, 10**9)))
+def test_slope_adds_up_and_leaves_out_what_did_not_change(start: dict[str, int], per_operation: dict[str, int]) -> None:
+    def after(operations: int) -> Profile:
+        names = start.keys() | per_operation.keys()
+        functions = {name: start.get(name, 0) + operations * per_operation.get(name, 0) for name in names}
+        return Profile(sum(functions.values()), functions)
+
+    total, functions = slope(after(10), after(30), 20)
+    assert total == sum(per_operation.values())
+    assert functions == {name: cost for name, cost in per_operation.items() if cost}
+
+
+SOURCE = """
+#include <stdlib.h>
+static volatile int sink;
+static inline __attribute__((always_inline)) void inlined(void) { for (int i = 0; i < 50; i++) sink += i; }
+static __attribute__((noinline)) int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+static __attribute__((noinline)) void once(void) { for (int i = 0; i < 1000; i++) sink += i; }
+static __attribute__((noinline)) void operation(void) { inlined(); sink += fib(5); }
+int main(int argc, char **argv) { once(); for (int n = atoi(argv[1]); n > 0; n--) operation(); return 0; }
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("counted")
+    (folder / "counted.c").write_text(SOURCE)
+    subprocess.run(["gcc", "-O2", "-g", "-o", "counted", "counted.c"], cwd=folder, check=True)
+    return folder / "counted"
+
+
+def test_a_real_slope_is_exact(program: Path, tmp_path: Path) -> None:
+    profiles = []
+    for operations in (1000, 2000, 4000):
+        finished, profile = count([program, str(operations)], tmp_path / f"{operations}.out")
+        assert finished.ok
+        assert profile is not None
+        assert sum(profile.functions.values()) == profile.total
+        profiles.append(profile)
+    near, far = slope(profiles[0], profiles[1], 1000), slope(profiles[1], profiles[2], 2000)
+    assert near[0] == pytest.approx(far[0], rel=1e-3)
+    assert near[1]["fib"] == far[1]["fib"] == int(near[1]["fib"])
+    assert near[1]["operation"] > 50, "inlined code belongs to the function it is inlined into"
+    assert not {"inlined", "once"} & near[1].keys()
+
+
+def test_totals_agree_with_callgrinds_own_tool(program: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    _, profile = count([program, "500"], out)
+    assert profile is not None
+    shown = run(["callgrind_annotate", "--auto=no", "--threshold=100", str(out)]).output
+    fib = sum(int(line[1].replace(",", "")) for line in re.finditer(r"^ *([\d,]+) .*:fib(?:'2)?(?: |$)", shown, re.M))
+    assert profile.functions["fib"] == fib
+
+
+def test_toggle_counts_only_inside_the_function(program: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run(command([program, "200"], out, toggle="operation")).ok
+    profile = parse_profile(out.read_text())
+    assert {"operation", "fib"} <= profile.functions.keys()
+    assert not {"once", "main"} & profile.functions.keys()
+
+
+def test_a_failing_command_has_no_profile(tmp_path: Path) -> None:
+    finished, profile = count(["false"], tmp_path / "out")
+    assert not finished.ok
+    assert profile is None

@@ -1,0 +1,341 @@
+import re
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpubisect.errors import UserError
+from cpubisect.process import Finished
+from cpubisect.version import Version
+from cpubisect.workloads.counters import try_hardware
+from cpubisect.workloads.db_bench import TESTS, accepts, parse_qps, probe, why
+from cpubisect.workloads.db_bench_command import Bench, Span, Step, flags, parse_load
+from cpubisect.workloads.db_bench_tests import SHAPES
+from cpubisect.workloads.probe import (
+    CONTEXT_SWITCHES,
+    CPU,
+    INSTRUCTIONS,
+    QPS,
+    Counter,
+    ProbeError,
+    ProbeRequest,
+    Samples,
+    Test,
+)
+
+SOURCE = Path(__file__).with_name("small_bench.c")
+Build = Callable[..., Path]
+QUICK = {
+    "rows": "1000",
+    "repeats": "2",
+    "load": "filluniquerandom,compact,overwrite:100",
+    "instructions_ops": "500,1500",
+    "clock_ops": "1000,20000",
+}
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """Compile the small db_bench with some macros set; the artifact's directory."""
+    built: dict[tuple[str, ...], Path] = {}
+
+    def compiled(*defines: str) -> Path:
+        if defines not in built:
+            folder = tmp_path_factory.mktemp("artifact")
+            subprocess.run(
+                ["gcc", "-O1", "-Wall", *(f"-D{define}" for define in defines), "-o", folder / "db_bench", SOURCE],
+                check=True,
+            )
+            built[defines] = folder
+        return built[defines]
+
+    return compiled
+
+
+def named(name: str, engine: str = "rocksdb") -> Test:
+    return next(test for test in TESTS if test.name == name and test.engine == engine)
+
+
+def request(
+    artifact: Path,
+    scratch: Path,
+    test: str = "readrandom",
+    *,
+    counter: Counter = Counter.CALLGRIND,
+    instructions: bool = True,
+    clock: bool = True,
+    **given: str,
+) -> ProbeRequest:
+    chosen = named(test)
+    own = {name: text for name, text in QUICK.items() if name != "load" or chosen.parameters["load"]}
+    own |= {name.replace("__", "."): text for name, text in given.items()}
+    parameters = {**chosen.parameters, **own}
+    return ProbeRequest(artifact, Version((8, 8, 1)), chosen, parameters, counter, scratch, instructions, clock)
+
+
+def measured(artifact: Path, scratch: Path, test: str = "readrandom", **given: str) -> Samples:
+    return probe(request(artifact, scratch, test, clock=False, **given))
+
+
+def test_all_metrics_of_one_probe(build: Build, tmp_path: Path) -> None:
+    samples = probe(request(build(), tmp_path))
+    assert samples.values.keys() == {INSTRUCTIONS, CPU, CONTEXT_SWITCHES, QPS}
+    assert len(samples.values[INSTRUCTIONS]) == 1
+    assert len(samples.values[CPU]) == len(samples.values[QPS]) == 2
+    assert samples.values[QPS] == (500000.0, 500000.0)
+    assert all(0 < cpu < 1000 for cpu in samples.values[CPU])
+    assert all(switches >= 0 for switches in samples.values[CONTEXT_SWITCHES])
+    assert samples.counter is Counter.CALLGRIND
+    assert samples.parameters["rows"] == "1000"
+    assert samples.seconds > 0
+    assert sum("--tool=callgrind" in command for command in samples.commands) == 2
+
+
+def test_what_is_not_asked_for_is_not_measured(build: Build, tmp_path: Path) -> None:
+    samples = probe(request(build(), tmp_path, counter=Counter.NONE))
+    assert samples.values.keys() == {CPU, CONTEXT_SWITCHES, QPS}
+    assert not samples.profile
+
+
+def test_the_hardware_counter_counts_or_says_why_not(build: Build, tmp_path: Path) -> None:
+    asked = request(build(), tmp_path, counter=Counter.HARDWARE)
+    problem = try_hardware()
+    if problem:
+        with pytest.raises(ProbeError, match=re.escape(problem)):
+            probe(asked)
+    else:
+        # A thousand rounds of a loop of a few instructions.
+        assert all(3000 < cost < 10000 for cost in probe(asked).values[INSTRUCTIONS])
+
+
+def test_a_planted_step_shows_with_its_size_and_its_function(build: Build, tmp_path: Path) -> None:
+    before = measured(build(), _below(tmp_path, "before"))
+    after = measured(build("LOOKUP=1100"), _below(tmp_path, "after"))
+    ratio = after.values[INSTRUCTIONS][0] / before.values[INSTRUCTIONS][0]
+    assert 100 * (ratio - 1) == pytest.approx(10, abs=0.5)
+    grown = {name: after.profile[name] - before.profile.get(name, 0) for name in after.profile}
+    assert max(grown, key=lambda name: grown[name]) == "lookup"
+    assert "open_db" not in before.profile, "what is done once is no part of an operation"
+
+
+def test_a_new_function_is_in_the_profile(build: Build, tmp_path: Path) -> None:
+    samples = measured(build("EXTRA"), tmp_path)
+    assert samples.profile["added_function"] == pytest.approx(samples.profile["lookup"] / 10, rel=0.03)
+
+
+def test_two_probes_agree_exactly(build: Build, tmp_path: Path) -> None:
+    costs = [measured(build(), _below(tmp_path, name)).values[INSTRUCTIONS][0] for name in ("first", "second")]
+    assert costs[0] == pytest.approx(costs[1], rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("test", "reads", "writes"),
+    [("readseq", 1, 0), ("readwhilewriting", 1, 0.05), ("fillseq", 0, 1), ("overwrite", 0, 1)],
+)
+def test_other_kinds_of_operations(build: Build, tmp_path: Path, test: str, reads: float, writes: float) -> None:
+    profile = measured(build(), tmp_path, test, instructions_ops="1000,3000").profile
+    one_read = measured(build(), _below(tmp_path, "read"), "readrandom").profile["lookup"]
+    # The small db_bench does 1000 rounds of one loop for a read and 500 of the same for a write.
+    assert profile.get("lookup", 0.0) == pytest.approx(reads * one_read, rel=0.01)
+    assert profile.get("encode", 0.0) == pytest.approx(writes * one_read / 2, rel=0.01)
+
+
+def _below(folder: Path, name: str) -> Path:
+    (folder / name).mkdir()
+    return folder / name
+
+
+def test_every_run_starts_from_the_same_database(build: Build, tmp_path: Path) -> None:
+    measured(build(), tmp_path, "overwrite")
+    loaded = tmp_path / "loaded"
+    # 1000 rows and 100 overwrites, the last of them recovered from the log by the settling open.
+    assert (loaded / "000009.sst").read_text() == "1100\n"
+    assert (loaded / "000003.log").read_text() == "0\n"
+    assert (tmp_path / "db" / "000003.log").read_text() == "1500\n"
+
+
+def test_the_old_output_format(build: Build, tmp_path: Path) -> None:
+    assert probe(request(build("OLD_FORMAT"), tmp_path, instructions=False)).values[QPS] == (500000.0, 500000.0)
+
+
+def test_a_crash_is_told(build: Build, tmp_path: Path) -> None:
+    with pytest.raises(ProbeError, match="readrandom: killed by SIGABRT") as caught:
+        probe(request(build("CRASH"), tmp_path, load="", instructions=False))
+    assert caught.value.log is not None
+    assert caught.value.log.exists()
+
+
+def test_a_crash_under_callgrind_is_told(build: Build, tmp_path: Path) -> None:
+    with pytest.raises(ProbeError, match="SIGABRT"):
+        measured(build("CRASH"), tmp_path, load="filluniquerandom,compact")
+
+
+def test_no_result_is_an_error(build: Build, tmp_path: Path) -> None:
+    with pytest.raises(ProbeError, match="readrandom: no result line"):
+        measured(build("SILENT"), tmp_path)
+
+
+def test_an_empty_database_is_an_error(build: Build, tmp_path: Path) -> None:
+    with pytest.raises(ProbeError, match="none of the keys was found"):
+        measured(build(), tmp_path, load="compact")
+
+
+def test_a_missing_binary_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ProbeError, match="no db_bench"):
+        measured(tmp_path, tmp_path)
+
+
+def test_only_flags_the_user_names_must_be_known(build: Build, tmp_path: Path) -> None:
+    with pytest.raises(ProbeError, match="unknown command line flag 'no_such_flag'"):
+        measured(build(), tmp_path, no_such_flag="1")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("instructions_ops", "5"), ("instructions_ops", "9,3"), ("rows", "many"), ("repeats", "0"), ("load", "fill:x")],
+)
+def test_bad_parameters_are_the_users_to_mend(build: Build, tmp_path: Path, name: str, value: str) -> None:
+    with pytest.raises(UserError, match=name):
+        measured(build(), tmp_path, **{name: value})
+
+
+def bench(test: str, **given: str) -> Bench:
+    chosen = named(test)
+    return Bench(Path("db_bench"), SHAPES[test], {**chosen.parameters, **given}, chosen.parameters)
+
+
+def flag(argv: tuple[str, ...], name: str) -> str | None:
+    return next((word.partition("=")[2] for word in argv if word.startswith(f"--{name}=")), None)
+
+
+def test_general_loading_and_measuring_flags() -> None:
+    subject = bench("seekrandom", **{"write_buffer_size": "7", "load.bloom_bits": "3", "run.bloom_bits": "4"})
+    load = subject.load(Step("filluniquerandom", 0), 0, Path("d"))
+    compact = subject.load(Step("compact", 0), 1, Path("d"))
+    overwrite = subject.load(Step("overwrite", 50), 2, Path("d"))
+    settle = subject.settle(Path("d"))
+    run = subject.measure(5, Path("d"), existing=True)
+    assert [flag(c, "write_buffer_size") for c in (load, compact, overwrite, settle, run)] == [
+        "1073741824",
+        "7",
+        "1073741824",
+        "7",
+        "7",
+    ]
+    assert [flag(c, "bloom_bits") for c in (load, compact, settle, run)] == ["3", "10", "10", "4"]
+    assert [flag(c, "use_existing_db") for c in (load, compact, overwrite, settle, run)] == ["false"] + ["true"] * 4
+    assert flag(overwrite, "writes") == "50"
+    assert flag(run, "reads") == "5"
+    assert len({flag(c, "seed") for c in (load, overwrite, run)}) == 3
+
+
+def test_undefok_names_our_flags_and_not_the_users() -> None:
+    words = (
+        flag(bench("readrandom", cache_type="lru_cache").measure(1, Path("d"), existing=True), "undefok") or ""
+    ).split(",")
+    assert "bloom_bits" in words
+    assert "cache_type" not in words
+
+
+def test_background_writes_follow_the_reads() -> None:
+    argv = bench("readwhilewriting", background_writes="10", clients="4").measure(1000, Path("d"), existing=True)
+    assert (flag(argv, "reads"), flag(argv, "writes"), flag(argv, "finish_after_writes")) == ("1000", "400", "true")
+
+
+def test_whole_passes() -> None:
+    subject = bench("readseq", rows="100")
+    assert [subject.operations(wanted) for wanted in (1, 100, 250, 1000)] == [100, 100, 200, 1000]
+    assert flag(subject.measure(300, Path("d"), existing=True), "benchmarks") == "readseq,readseq,readseq"
+
+
+@pytest.mark.parametrize("engine", ["rocksdb", "minikv"])
+def test_the_catalogue(engine: str) -> None:
+    tests = {test.name: test for test in TESTS if test.engine == engine}
+    for name in ("readrandom", "seekrandom", "readseq", "fillseq", "fillrandom", "overwrite", "readwhilewriting"):
+        assert name in tests
+    for test in tests.values():
+        assert test.writes == ("fill" in test.name or "writ" in test.name or "merge" in test.name)
+        for span in ("instructions_ops", "clock_ops"):
+            assert Span.parse(span, test.parameters[span])
+        assert not flags(test.parameters, "run").keys() & {"rows", "clients", "load", "repeats"}
+    assert len(TESTS) == len({(test.engine, test.name) for test in TESTS})
+
+
+@pytest.mark.parametrize(
+    ("name", "good"),
+    [
+        ("rows", True),
+        ("write_buffer_size", True),
+        ("avoid_flush_during_recovery", True),
+        ("load.disable_wal", True),
+        ("run.verify_checksum", True),
+        ("background_writes", False),
+        ("reads", False),
+        ("run.num", False),
+        ("db", False),
+        ("start.x", False),
+        ("X y", False),
+        ("", False),
+    ],
+)
+def test_accepts(name: str, good: bool) -> None:
+    assert accepts(named("readrandom"), name) is good
+
+
+def test_loads() -> None:
+    assert parse_load("") == ()
+    assert parse_load("fillrandom, compact ,overwrite:20") == (
+        Step("fillrandom", 0),
+        Step("compact", 0),
+        Step("overwrite", 20),
+    )
+
+
+@pytest.mark.parametrize(
+    ("output", "qps"),
+    [
+        ("readrandom   :       2.345 micros/op 426439 ops/sec;  471.8 MB/s (1000 of 1000 found)\n", 426439),
+        ("readrandom   :  2.345 micros/op 426439 ops/sec 0.117 seconds 50000 operations;  47.1 MB/s\n", 426439),
+        ("... finished 100 ops      \rreadrandom   :       2.0 micros/op 500 ops/sec;\n", 500),
+        ("readrandom : 1.0 micros/op 100 ops/sec;\nreadrandom : 1.0 micros/op 300 ops/sec;\n", 150),
+        ("readrandom : 1.0 micros/op 0 ops/sec;\n", None),
+        ("fillseq : 1.0 micros/op 100 ops/sec;\n", None),
+        ("", None),
+    ],
+)
+def test_qps(output: str, qps: float | None) -> None:
+    assert parse_qps(output, "readrandom") == qps
+
+
+@given(st.integers(1, 10**9), st.booleans(), st.text(alphabet="abc :\n\r0", max_size=40))
+def test_qps_is_found_between_other_lines(rate: int, old: bool, noise: str) -> None:
+    tail = ";" if old else " 1.000 seconds 5 operations;"
+    assert parse_qps(f"{noise}\nseekrandom   :  1.5 micros/op {rate} ops/sec{tail}\n{noise}", "seekrandom") == rate
+
+
+def ended(output: str, **changed: object) -> Finished:
+    plain: Mapping[str, object] = {"returncode": 1, "timed_out": False, **changed}
+    return Finished(("db_bench",), int(str(plain["returncode"])), 0.0, 0.0, 0, bool(plain["timed_out"]), output)
+
+
+@pytest.mark.parametrize(
+    ("finished", "line"),
+    [
+        (ended("Keys: 16\nopen error: Corruption: bad\nmore error\n"), "open error: Corruption: bad"),
+        (ended("==7== Memcheck error\nget error: x\n"), "get error: x"),
+        (ended("Keys: 16\n"), "ended with status 1"),
+        (
+            ended("db_bench: x.cc:3: Assertion `a' failed.\n", returncode=-6),
+            "Assertion `a' failed. (killed by SIGABRT)",
+        ),
+        (ended("", returncode=-11), "killed by SIGSEGV"),
+        (ended("Keys: 16\n", returncode=0), "no result line, only 'Keys: 16'"),
+        (ended("", returncode=0), "printed nothing"),
+        (ended("", timed_out=True), "not finished after 30 minutes"),
+    ],
+)
+def test_the_line_that_tells(finished: Finished, line: str) -> None:
+    assert line in why(finished)

@@ -1,0 +1,189 @@
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpubisect.workloads import host_knobs, host_tools, noise
+from cpubisect.workloads.check import Check, Files, Status
+from cpubisect.workloads.host import examine, fingerprint, judge_noise
+
+CPU = "sys/devices/system/cpu"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Files:
+    return Files(tmp_path)
+
+
+def put(files: Files, path: str, text: str) -> None:
+    (files.root / path).parent.mkdir(parents=True, exist_ok=True)
+    (files.root / path).write_text(text + "\n")
+
+
+@pytest.mark.parametrize(("governor", "status"), [("performance", Status.OK), ("powersave", Status.WARN)])
+def test_governor(tree: Files, governor: str, status: Status) -> None:
+    put(tree, f"{CPU}/cpu0/cpufreq/scaling_governor", governor)
+    check = host_knobs.governor(tree)
+    assert check.status is status
+    assert governor in check.found
+    assert bool(check.fix) == (status is Status.WARN)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "status"),
+    [
+        ("intel_pstate/no_turbo", "0", Status.WARN),
+        ("intel_pstate/no_turbo", "1", Status.OK),
+        ("cpufreq/boost", "1", Status.WARN),
+        ("cpufreq/boost", "0", Status.OK),
+    ],
+)
+def test_turbo(tree: Files, path: str, text: str, status: Status) -> None:
+    put(tree, f"{CPU}/{path}", text)
+    check = host_knobs.turbo(tree)
+    assert check.status is status
+    assert (path in check.fix) == (status is Status.WARN)
+
+
+@pytest.mark.parametrize(("active", "status"), [("1", Status.WARN), ("0", Status.OK)])
+def test_smt(tree: Files, active: str, status: Status) -> None:
+    put(tree, f"{CPU}/smt/active", active)
+    assert host_knobs.smt(tree).status is status
+
+
+def test_knobs_a_virtual_machine_does_not_show(tree: Files) -> None:
+    for knob in (host_knobs.governor, host_knobs.turbo, host_knobs.smt):
+        assert knob(tree).status is Status.OK
+
+
+@pytest.mark.parametrize("value", ["0", "2"])
+def test_aslr_is_switched_off_by_each_probe(tree: Files, value: str) -> None:
+    put(tree, "proc/sys/kernel/randomize_va_space", value)
+    assert host_knobs.aslr(tree).status is Status.OK
+
+
+@pytest.mark.parametrize(("average", "status"), [("0.00", Status.OK), ("9999.5", Status.WARN)])
+def test_load(tree: Files, average: str, status: Status) -> None:
+    put(tree, "proc/loadavg", f"{average} 0.5 0.2 1/100 4242")
+    assert host_knobs.load(tree).status is status
+
+
+@pytest.mark.parametrize(("kib", "status"), [(8 << 20, Status.OK), (3 << 20, Status.WARN), (1 << 20, Status.MISSING)])
+def test_memory(tree: Files, kib: int, status: Status) -> None:
+    put(tree, "proc/meminfo", f"MemTotal:       99999999 kB\nMemAvailable:   {kib} kB")
+    check = host_knobs.memory(tree)
+    assert check.status is status
+    assert check.found == f"{kib / (1 << 20):.1f} GiB"
+
+
+def test_disk_of_a_place_that_is_yet_to_be_made(tmp_path: Path) -> None:
+    check = host_knobs.disk(tmp_path / "not" / "there")
+    assert str(tmp_path) in check.found
+    assert f"{shutil.disk_usage(tmp_path).free >> 30}"[:-1] in check.found
+
+
+def test_pinning() -> None:
+    check = host_knobs.pinning(Files())
+    assert check.status is (Status.OK if len(os.sched_getaffinity(0)) > 1 else Status.WARN)
+
+
+def test_a_tool_that_is_there_and_one_that_is_not() -> None:
+    there = host_tools.tool(host_tools.Tool("git", "git", "everything"))
+    assert there.status is Status.OK
+    assert there.found[0].isdigit()
+    for vital, status in ((True, Status.MISSING), (False, Status.WARN)):
+        gone = host_tools.tool(host_tools.Tool("no-such-tool", "no-such-package", "nothing", vital))
+        assert gone.status is status
+        assert gone.fix == "apt-get install -y no-such-package"
+
+
+@pytest.mark.parametrize(
+    ("name", "programs"),
+    [("gcc", ("gcc", "g++")), ("gcc-12", ("gcc-12", "g++-12")), ("clang-14", ("clang-14", "clang++-14"))],
+)
+def test_programs_of_a_toolchain(name: str, programs: tuple[str, str]) -> None:
+    assert host_tools.programs(name) == programs
+
+
+def test_compilers() -> None:
+    assert host_tools.compiler("gcc").status is Status.OK
+    assert host_tools.compiler("gcc-3").fix == "apt-get install -y g++-3"
+    assert host_tools.compiler("clang-3").fix == "apt-get install -y clang-3"
+    assert host_tools.some_compiler(["gcc-3", "gcc"]) == Check("compilers", Status.OK, "gcc")
+    assert host_tools.some_compiler(["gcc-3"]).status is Status.MISSING
+
+
+def test_headers_are_asked_of_the_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for header in host_tools.HEADERS:
+        (tmp_path / header.path).parent.mkdir(exist_ok=True)
+        (tmp_path / header.path).touch()
+    monkeypatch.setenv("CPLUS_INCLUDE_PATH", str(tmp_path))
+    assert [check.status for check in host_tools.headers(["gcc"])] == [Status.OK] * len(host_tools.HEADERS)
+    gflags = tmp_path / host_tools.HEADERS[0].path
+    gflags.write_text("#error broken\n")
+    broken = host_tools.headers(["gcc"])[0]
+    assert broken.status is Status.MISSING
+    assert broken.fix == "apt-get install -y libgflags-dev"
+
+
+@given(st.floats(0.01, 50), st.integers(1, 50))
+def test_visible_step_follows_noise_and_repeats(cv: float, pairs: int) -> None:
+    step = noise.Noise(cv, 20).visible_step_percent(pairs)
+    assert noise.Noise(2 * cv, 20).visible_step_percent(pairs) == pytest.approx(2 * step)
+    assert noise.Noise(cv, 20).visible_step_percent(4 * pairs) == pytest.approx(step / 2)
+
+
+def test_visible_step_of_a_known_case() -> None:
+    # 2.878 + 0.842 standard errors of a difference of two means of ten.
+    assert noise.Noise(1.0, 20).visible_step_percent(10) == pytest.approx(3.720 * (2 / 10) ** 0.5, abs=0.001)
+
+
+def test_noise_is_measured_and_judged() -> None:
+    measured = noise.measure()
+    assert measured.cv_percent > 0
+    assert 5 <= measured.runs <= 20
+    assert f"{measured.runs} runs" in judge_noise(measured).found
+    assert judge_noise(noise.Noise(0.5, 20)).status is Status.OK
+    assert judge_noise(noise.Noise(5.0, 20)).status is Status.WARN
+
+
+def test_fingerprint_of_a_known_machine(tree: Files) -> None:
+    put(tree, "proc/cpuinfo", "processor\t: 0\nmodel name\t: Some CPU 9000\nflags\t\t: fpu hypervisor sse2")
+    put(tree, "proc/meminfo", "MemTotal:       2097152 kB")
+    put(tree, "etc/os-release", 'NAME="X"\nPRETTY_NAME="Some Linux 12"')
+    put(tree, "sys/class/dmi/id/sys_vendor", "QEMU")
+    put(tree, f"{CPU}/cpu0/cpufreq/scaling_governor", "performance")
+    put(tree, f"{CPU}/intel_pstate/no_turbo", "0")
+    put(tree, f"{CPU}/smt/active", "1")
+    shown = fingerprint(tree)
+    assert shown["cpu"] == "Some CPU 9000"
+    assert shown["memory_mib"] == 2048
+    assert shown["system"] == "Some Linux 12"
+    assert shown["virtualised"] == "QEMU"
+    assert (shown["governor"], shown["turbo"], shown["smt"]) == ("performance", "on", "on")
+
+
+def test_fingerprint_of_this_machine_is_stable_and_storable() -> None:
+    first = fingerprint()
+    assert first == fingerprint()
+    assert json.loads(json.dumps(first)) == first
+    assert first["kernel"]
+    assert first["libc"]
+
+
+def test_examine_reports_every_check_with_a_fix_for_what_is_missing(tmp_path: Path) -> None:
+    checks = examine(tmp_path, ["gcc", "gcc-3"])
+    names = [check.name for check in checks]
+    assert len(names) == len(set(names))
+    expected = {"CPU governor", "turbo", "SMT", "ASLR", "load", "free disk", "free memory", "CPU pinning"}
+    expected |= {"hardware counters", "callgrind", "CPU time noise", "ccache", "sysbench", "cmake", "ninja", "bison"}
+    assert expected | {"gcc", "gcc-3", "compilers", "gflags/gflags.h", "libaio.h"} <= set(names)
+    for check in checks:
+        assert check.found
+        assert "\n" not in check.found + check.fix
+        if check.status is Status.MISSING:
+            assert check.fix

@@ -1,0 +1,271 @@
+"""RocksDB's db_bench and its kin: the tests, the database they start from, and what one operation costs.
+
+**The database.** Each artifact loads its own, natively, so that it holds what that commit writes. Background threads
+must not decide its shape, or no two probes would see the same one. Therefore every benchmark of `load` is a run of its
+own, with automatic compaction off: those that write have a memtable as large as needed and leave everything in the
+log; the next open, with the test's own `write_buffer_size`, recovers that log, and recovery flushes in the opening
+thread, into level-0 files of just that size; `compact` then rewrites them into level 1, which depends on their content
+only. Every measured run starts from a fresh copy of the result.
+
+**Parameters.** `rows` is db_bench's num, `clients` its threads. `load` lists the loading runs, `NAME` or
+`NAME:WRITES`; empty: no database. `instructions_ops` and `clock_ops` are `LOW,HIGH`: operations of each client in the
+short and in the long run of which the slope is taken (`readseq` rounds them to whole passes); `repeats` is how often
+the clock is read; `background_writes` how many writes accompany 100 reads. Every other parameter is a flag of
+db_bench: `NAME` sets it everywhere, `load.NAME` in the writing runs of `load`, `run.NAME` in measured runs. A version
+that lacks a flag among the test's defaults runs without it; one that lacks a flag only the user names fails its probe,
+since it cannot do what was asked. Examples:
+
+- only level-0 files: `load=filluniquerandom rows=10000`
+- only a memtable: `load=filluniquerandom rows=10000 write_buffer_size=1073741824 avoid_flush_during_recovery=true`
+
+**Cost.** Instructions and CPU time are slopes between two runs that differ in the number of operations alone: start,
+open and close cancel. Client and engine are one process and all of its threads count: flushing is part of a write.
+Instructions of whole probes agree to 0.01 % (the rest is the length of timestamps in the engine's log), those of the
+`...whilewriting` tests, where threads interleave by chance, to 0.05 %. With several `clients`, `cache_numshardbits`
+should be raised: the defaults have a cache of one shard.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cpubisect.errors import UserError
+from cpubisect.process import Finished, run
+from cpubisect.workloads import callgrind, counters
+from cpubisect.workloads.db_bench_command import Bench, Span, accepts, number, parse_load
+from cpubisect.workloads.db_bench_tests import SHAPES, TESTS
+from cpubisect.workloads.probe import (
+    CONTEXT_SWITCHES,
+    CPU,
+    INSTRUCTIONS,
+    QPS,
+    Counter,
+    ProbeError,
+    ProbeRequest,
+    Samples,
+)
+
+__all__ = ["TESTS", "accepts", "probe"]
+
+# RocksDB seeds its skip lists with a thread's address: their heights decide where one level-0 file ends.
+_FIXED_ADDRESSES = ("setarch", "-R")
+_RUN_TIMEOUT_S = 1800.0
+_RESULT = re.compile(r"^(\w+) *: +([\d.]+) micros/op (\d+) ops/sec", re.MULTILINE)
+_FOUND_NONE = re.compile(r"\(0 of \d+ found\)")
+_TELLING = re.compile(
+    r"error|fail|corrupt|abort|assert|terminate|unknown|cannot|can't|invalid|exception|not supported|No such|"
+    r"unimplemented|usage:",
+    re.IGNORECASE,
+)
+_NOISE = re.compile(r"^(\.\.\. finished|==\d+==|Set seed to|DB path:)")
+
+
+def probe(request: ProbeRequest) -> Samples:
+    """Load a database with the artifact and measure the test on copies of it.
+
+    Raises ProbeError if a run of db_bench crashes, does not end within half an hour, or reports nothing; UserError if
+    a parameter makes no sense.
+    """
+    started = time.monotonic()
+    session = _Session.open(request)
+    session.load()
+    values: dict[str, tuple[float, ...]] = {}
+    profile: Mapping[str, float] = {}
+    if request.instructions and request.counter is Counter.CALLGRIND:
+        per_operation, profile = session.callgrind()
+        values[INSTRUCTIONS] = (per_operation,)
+    hardware = request.instructions and request.counter is Counter.HARDWARE
+    if request.clock or hardware:
+        readings = [session.clock(hardware) for _ in range(session.repeats)]
+        if hardware:
+            values[INSTRUCTIONS] = tuple(reading.instructions for reading in readings)
+        if request.clock:
+            values[CPU] = tuple(reading.cpu_us for reading in readings)
+            values[CONTEXT_SWITCHES] = tuple(reading.context_switches for reading in readings)
+            values[QPS] = tuple(reading.qps for reading in readings)
+    return Samples(
+        values=values,
+        counter=request.counter,
+        parameters=dict(request.parameters),
+        seconds=time.monotonic() - started,
+        profile=profile,
+        commands=tuple(session.commands),
+    )
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """One pair of ordinary runs, per operation."""
+
+    cpu_us: float
+    context_switches: float
+    qps: float
+    instructions: float
+
+
+@dataclass
+class _Session:
+    """One probe under way; everything it writes is below `scratch`."""
+
+    bench: Bench
+    scratch: Path
+    repeats: int
+    commands: list[str] = field(default_factory=list)
+    has_database: bool = False
+
+    @classmethod
+    def open(cls, request: ProbeRequest) -> "_Session":
+        binary = request.artifact / "db_bench"
+        if not os.access(binary, os.X_OK):
+            raise ProbeError(f"the artifact holds no db_bench: {binary}")
+        bench = Bench(binary, SHAPES[request.test.name], request.parameters, request.test.parameters)
+        return cls(bench, request.scratch, number(request.parameters, "repeats"))
+
+    @property
+    def log(self) -> Path:
+        """Where all output of all runs goes."""
+        return self.scratch / "db_bench.log"
+
+    def load(self) -> None:
+        """Make the database that every measured run starts from a copy of."""
+        loaded = self.scratch / "loaded"
+        steps = parse_load(self.bench.parameters["load"])
+        for position, step in enumerate(steps):
+            self._run((*_FIXED_ADDRESSES, *self.bench.load(step, position, loaded)), step.benchmark)
+        if steps and not steps[-1].maintains:
+            self._run((*_FIXED_ADDRESSES, *self.bench.settle(loaded)), "open")
+        self.has_database = bool(steps)
+
+    def callgrind(self) -> tuple[float, dict[str, float]]:
+        """Instructions per operation, in total and by function."""
+        span = self._span("instructions_ops")
+        profiles = []
+        for wanted in (span.low, span.high):
+            out = self.scratch / f"{wanted}.callgrind"
+            argv = self._measured(wanted)
+            finished = self._run(callgrind.command(argv, out), self.bench.shape.benchmark)
+            self._qps(finished)
+            profiles.append(callgrind.parse_profile(out.read_text(errors="replace")))
+        return callgrind.slope(profiles[0], profiles[1], self._difference(span))
+
+    def clock(self, hardware: bool) -> _Reading:
+        """One short and one long run; with `hardware`, perf counts their instructions."""
+        span = self._span("clock_ops")
+        cpu_s, instructions = [], []
+        for wanted in (span.low, span.high):
+            argv: Sequence[str] = (*_pinned(self.bench.clients), *self._measured(wanted))
+            out = self.scratch / f"{wanted}.perf"
+            if hardware:
+                argv = counters.hardware_command(argv, out)
+            finished = self._run((*_FIXED_ADDRESSES, *argv), self.bench.shape.benchmark)
+            qps = self._qps(finished)
+            cpu_s.append(finished.cpu_seconds)
+            instructions.append(self._perf_count(out) if hardware else 0.0)
+        difference = self._difference(span)
+        return _Reading(
+            cpu_us=(cpu_s[1] - cpu_s[0]) * 1e6 / difference,
+            context_switches=finished.context_switches / self.bench.operations(span.high),
+            qps=qps,
+            instructions=(instructions[1] - instructions[0]) / difference,
+        )
+
+    def _span(self, name: str) -> Span:
+        span = Span.parse(name, self.bench.parameters[name])
+        if self._difference(span) == 0:
+            raise UserError(f"parameter {name}: LOW and HIGH are the same number of passes over all rows")
+        return span
+
+    def _difference(self, span: Span) -> int:
+        return self.bench.operations(span.high) - self.bench.operations(span.low)
+
+    def _perf_count(self, out: Path) -> float:
+        try:
+            return counters.parse_perf(out.read_text(errors="replace"))
+        except (OSError, ValueError) as problem:
+            raise ProbeError(str(problem), self.log) from problem
+
+    def _measured(self, wanted: int) -> tuple[str, ...]:
+        database = self.scratch / "db"
+        shutil.rmtree(database, ignore_errors=True)
+        if self.has_database:
+            shutil.copytree(
+                self.scratch / "loaded",
+                database,
+                ignore=shutil.ignore_patterns("LOG", "LOG.old*", "LOCK"),
+                copy_function=_link_table_or_copy,
+            )
+        return self.bench.measure(wanted, database, existing=self.has_database)
+
+    def _run(self, argv: Sequence[str], what: str) -> Finished:
+        self.commands.append(shlex.join(argv))
+        finished = run(argv, env=_environment(), timeout_s=_RUN_TIMEOUT_S, log=self.log)
+        if not finished.ok:
+            raise ProbeError(f"{what}: {why(finished)}", self.log)
+        return finished
+
+    def _qps(self, finished: Finished) -> float:
+        qps = parse_qps(finished.output, self.bench.shape.benchmark)
+        if qps is None:
+            raise ProbeError(f"{self.bench.shape.benchmark}: {why(finished)}", self.log)
+        if _FOUND_NONE.search(finished.output):
+            raise ProbeError(
+                f"{self.bench.shape.benchmark}: none of the keys was found: the database is empty", self.log
+            )
+        return qps
+
+
+def parse_qps(output: str, benchmark: str) -> float | None:
+    """Operations per second from db_bench's result lines, old or new form; None if it printed none.
+
+    Several passes of one benchmark do the same number of operations each, so their harmonic mean is the rate of all.
+    """
+    lines = _RESULT.finditer(output.replace("\r", "\n"))
+    rates = [float(line[3]) for line in lines if line[1] == benchmark]
+    if not rates or min(rates) <= 0:
+        return None
+    return statistics.harmonic_mean(rates)
+
+
+def why(finished: Finished) -> str:
+    """The first line of a failed run that says why it failed, or how it ended if none does."""
+    lines = [line.strip() for line in finished.output.replace("\r", "\n").splitlines()]
+    lines = [line for line in lines if line and not _NOISE.match(line)]
+    if finished.timed_out:
+        return f"not finished after {_RUN_TIMEOUT_S / 60:.0f} minutes"
+    told = next((line for line in lines if _TELLING.search(line)), "")
+    if finished.returncode < 0:
+        ended = f"killed by {signal.Signals(-finished.returncode).name}"
+        return f"{told} ({ended})" if told else ended
+    if told:
+        return told
+    if finished.returncode:
+        return f"ended with status {finished.returncode}"
+    return f"no result line, only {lines[-1]!r}" if lines else "printed nothing"
+
+
+def _pinned(clients: int) -> tuple[str, ...]:
+    """One client stays on one core: moving costs cache; several need the others."""
+    if clients > 1:
+        return ()
+    return ("taskset", "-c", str(max(os.sched_getaffinity(0))))
+
+
+def _environment() -> dict[str, str]:
+    """The same for every run: its size moves the stack, and so the numbers."""
+    kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
+    return {**kept, "LC_ALL": "C"}
+
+
+def _link_table_or_copy(source: str, target: str) -> None:
+    # Table files are never written again, only unlinked.
+    if source.endswith(".sst"):
+        os.link(source, target)
+    else:
+        shutil.copy2(source, target)

@@ -1,0 +1,94 @@
+"""The probe host: what it is (`fingerprint`, stored with every bisection) and how fit it is (`examine`)."""
+
+import os
+import platform
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from cpubisect.workloads import host_knobs, host_tools, noise
+from cpubisect.workloads.check import Check, Files, Status
+
+__all__ = ["Check", "Status", "examine", "fingerprint"]
+
+_KNOBS = (
+    host_knobs.governor,
+    host_knobs.turbo,
+    host_knobs.smt,
+    host_knobs.aslr,
+    host_knobs.pinning,
+    host_knobs.load,
+    host_knobs.memory,
+    host_knobs.hardware_counters,
+    host_knobs.callgrind,
+)
+# Quiet hardware with a fixed clock stays below this; more, and steps of a few percent need many repeats.
+_QUIET_CV_PERCENT = 1.0
+_PAIRS = 10
+
+
+def fingerprint(files: Files | None = None) -> dict[str, str | int]:
+    """What the numbers depend on: numbers of two hosts with different fingerprints are not comparable.
+
+    Memory is in MiB; a value that this system does not tell is an empty string.
+    """
+    files = files or Files()
+    return {
+        "cpu": _cpu_model(files),
+        "cores": len(os.sched_getaffinity(0)),
+        "kernel": platform.release(),
+        "architecture": platform.machine(),
+        "system": _system(files),
+        "memory_mib": host_knobs.meminfo_bytes(files.text("proc/meminfo") or "", "MemTotal") >> 20,
+        "virtualised": _virtualised(files),
+        "governor": files.text("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") or "",
+        "turbo": host_knobs.turbo(files).found.partition(":")[0],
+        "smt": host_knobs.smt(files).found.partition(":")[0],
+        "libc": " ".join(platform.libc_ver()),
+        "valgrind": host_tools.version("valgrind"),
+        "sysbench": host_tools.version("sysbench"),
+    }
+
+
+def examine(root: Path, compilers: Sequence[str], files: Files | None = None) -> list[Check]:
+    """Every check: `root` is where builds and databases go, `compilers` the toolchain names that builds may prefer.
+
+    Takes 5–10 s: counters, headers and noise are tried for real.
+    """
+    files = files or Files()
+    return [
+        *(knob(files) for knob in _KNOBS),
+        host_knobs.disk(root),
+        judge_noise(noise.measure()),
+        *(host_tools.tool(tool) for tool in host_tools.TOOLS),
+        host_tools.some_compiler(compilers),
+        *(host_tools.compiler(name) for name in compilers),
+        *host_tools.headers(compilers),
+    ]
+
+
+def judge_noise(measured: noise.Noise) -> Check:
+    """The A/A measurement as a finding, with the step that CPU time could show."""
+    step = measured.visible_step_percent(_PAIRS)
+    found = (
+        f"CV {measured.cv_percent:.1f} % over {measured.runs} runs of a fixed loop: "
+        f"{_PAIRS} interleaved pairs show steps from {step:.1f} %"
+    )
+    status = Status.OK if measured.cv_percent <= _QUIET_CV_PERCENT else Status.WARN
+    return Check("CPU time noise", status, found)
+
+
+def _cpu_model(files: Files) -> str:
+    match = re.search(r"^(?:model name|Model)\s*:\s*(.+)$", files.text("proc/cpuinfo") or "", re.MULTILINE)
+    return match[1].strip() if match else platform.processor()
+
+
+def _system(files: Files) -> str:
+    match = re.search(r'^PRETTY_NAME="?([^"\n]+)', files.text("etc/os-release") or "", re.MULTILINE)
+    return match[1] if match else platform.system()
+
+
+def _virtualised(files: Files) -> str:
+    if re.search(r"^flags\s*:.*\bhypervisor\b", files.text("proc/cpuinfo") or "", re.MULTILINE):
+        return files.text("sys/class/dmi/id/sys_vendor") or "yes"
+    return "no"
