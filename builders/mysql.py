@@ -1,0 +1,238 @@
+"""MySQL: `mysqld` alone, with what it takes to make a data directory and start it; nothing is installed.
+
+What `collect` leaves, and a workload can rely on:
+
+    mysqld                  the server, not stripped: its symbol table names the functions in a profile
+    share/LANGUAGE/errmsg.sys   messages, English at least: `--lc-messages-dir=OUTPUT/share`, or before 5.5
+                            `--language=OUTPUT/share/english`
+    share/charsets/         `--character-sets-dir=OUTPUT/share/charsets`
+    scripts/mysql_system_tables.sql, scripts/mysql_system_tables_data.sql   to feed to `mysqld --bootstrap` after
+                            `use mysql;`; from 5.7.6 `mysqld --initialize-insecure` needs neither
+    lib/                    only where the server links shared libraries of its own tree (8.0 and later); it finds
+                            them there by itself
+
+With cmake (5.5.3 and later) the tree is built in its directory `build` by ninja; with autotools, before that, in place.
+"""
+
+import re
+import shlex
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Protocol
+
+from cpubisect.builders.dependencies import prerequisites
+from cpubisect.builders.shop import CommandFailed, Shop
+from cpubisect.process import Finished, run
+
+_SERVERS = ("runtime_output_directory/mysqld", "bin/mysqld", "sql/mysqld")
+_SHARES = ("share", "sql/share")
+_SCRIPTS = ("scripts/mysql_system_tables.sql", "scripts/mysql_system_tables_data.sql")
+
+# Sources of what is generated before it is compiled: no compiler's dependency file names them.
+_GENERATING = (
+    "CMakeLists.txt", "*.cmake", "*.am", "*.ac", "*.m4", "*.in", "*.yy", "errmsg*.txt", "messages_to_*.txt",
+    "VERSION", "MYSQL_VERSION",
+)  # fmt: skip
+
+# gcc alone drops, from version 6 on, what was stored in an object before its constructor runs.
+_UNKNOWN_TO_CLANG = frozenset({"-flifetime-dse=1"})
+
+# In the order of their needs: `extra` makes the error numbers and needs what stands before it.
+_LIBRARIES = (
+    "include", "zlib", "strings", "mysys", "dbug", "regex", "vio", "extra",
+    "storage/csv", "storage/heap", "storage/innobase", "storage/myisam", "storage/myisammrg", "storage/perfschema",
+    "heap", "innobase", "myisam", "myisammrg",
+)  # fmt: skip
+_GENERATED = ("sql_yacc.cc", "link_sources", "lex_hash.h")
+
+
+class _System(Protocol):
+    """How one build system configures and compiles, where it leaves the results, and what it made them from."""
+
+    def configure(self, shop: Shop) -> None: ...
+
+    def compile(self, shop: Shop) -> None: ...
+
+    def results(self, shop: Shop) -> Path: ...
+
+    def inputs(self, shop: Shop) -> Iterator[Path]: ...
+
+
+class _Cmake:
+    """cmake with ninja, out of the tree."""
+
+    def configure(self, shop: Shop) -> None:
+        """All flags go where cmake puts them last: MySQL's own come before and are overridden, in every series."""
+        launcher, cc, cxx = _compilers(shop)
+        flags = {"C": _flags(shop, shop.cflags), "CXX": _flags(shop, shop.cxxflags)}
+        settings = {
+            "CMAKE_BUILD_TYPE": "Release",
+            "CMAKE_C_COMPILER": cc,
+            "CMAKE_CXX_COMPILER": cxx,
+            "CMAKE_AR": _program(shop, "AR"),
+            "CMAKE_RANLIB": _program(shop, "RANLIB"),
+            # The artifact outlives the tree, whose private libraries are copied beside the server.
+            "CMAKE_BUILD_RPATH": "$ORIGIN/lib",
+            "CMAKE_BUILD_RPATH_USE_ORIGIN": "ON",
+        }
+        for language, words in flags.items():
+            settings[f"CMAKE_{language}_COMPILER_LAUNCHER"] = ";".join(launcher)
+            settings[f"CMAKE_{language}_FLAGS"] = ""
+            settings[f"CMAKE_{language}_FLAGS_RELEASE"] = words
+        arguments = [f"-D{name}={value}" for name, value in settings.items()]
+        where = ["-S", str(shop.tree), "-B", str(self.results(shop))]
+        shop.run(["cmake", "-G", "Ninja", *where, *arguments, *shop.recipe.options])
+
+    def compile(self, shop: Shop) -> None:
+        """Just the target `mysqld`: a quarter of everything."""
+        shop.run(["ninja", "-C", str(self.results(shop)), f"-j{shop.settings.jobs}", "mysqld"])
+
+    def results(self, shop: Shop) -> Path:
+        """The build directory."""
+        return shop.tree / "build"
+
+    def inputs(self, shop: Shop) -> Iterator[Path]:
+        """What ninja learnt from the compiler, and the sources of its other commands (ninja before 1.11 tells only
+        the former)."""
+        directory = self.results(shop)
+        for question in (("deps",), ("inputs", "mysqld")):
+            argv = ["ninja", "-C", str(directory), "-t", *question]
+            answer = run(argv, env=shop.environment)
+            for line in answer.output.splitlines() if answer.ok else ():
+                if question[0] == "inputs" or line.startswith(" "):
+                    yield directory / line.strip()
+
+
+class _Autotools:
+    """The tree's own BUILD/autorun.sh, configure, and make, in place."""
+
+    def configure(self, shop: Shop) -> None:
+        """The checks bypass ccache: they compile hundreds of files that no other build has."""
+        flags = {"CFLAGS": _flags(shop, shop.cflags), "CXXFLAGS": _flags(shop, shop.cxxflags)}
+        environment = {**flags, "CCACHE_DISABLE": "1"}
+        shop.run(["sh", "BUILD/autorun.sh"], extra_environment=environment)
+        shop.run(["./configure", *shop.recipe.options], extra_environment=environment)
+
+    def compile(self, shop: Shop) -> None:
+        """Directory by directory, since a parallel make of all races for generated files; those of `sql` first, one
+        after the other."""
+        jobs = f"-j{shop.settings.jobs}"
+        for directory in _LIBRARIES:
+            if (shop.tree / directory / "Makefile").is_file():
+                shop.run(["make", "-C", directory, jobs])
+        rules = (shop.tree / "sql/Makefile").read_text(errors="replace")
+        for target in _GENERATED:
+            by_suffix = (shop.tree / "sql" / target).with_suffix(".yy").is_file()
+            if by_suffix or re.search(rf"^{re.escape(target)}:", rules, re.MULTILINE):
+                shop.run(["make", "-C", "sql", target])
+        shop.run(["make", "-C", "sql", jobs, "mysqld"])
+
+    def results(self, shop: Shop) -> Path:
+        """The tree itself."""
+        return shop.tree
+
+    def inputs(self, shop: Shop) -> Iterator[Path]:
+        """What automake's dependency files name; links to shared sources lead to the sources."""
+        for file in shop.tree.rglob(".deps/*.P*o"):
+            for name in prerequisites(file.read_text(errors="replace")):
+                yield file.parent.parent / name
+
+
+_SYSTEMS: dict[str, _System] = {"cmake": _Cmake(), "autotools": _Autotools()}
+
+
+class MySqlServer:
+    """Builds the target `mysqld` by the recipe's system, `cmake` or `autotools`; its options are arguments of cmake
+    or configure."""
+
+    def configure(self, shop: Shop) -> None:
+        """Run cmake, or make the configure script and run it."""
+        _SYSTEMS[shop.recipe.system].configure(shop)
+
+    def compile(self, shop: Shop) -> None:
+        """Compile and link mysqld, which makes the message files on the way."""
+        _SYSTEMS[shop.recipe.system].compile(shop)
+
+    def collect(self, shop: Shop, output: Path) -> None:
+        """Fill `output` as the head of this file says; raises CommandFailed if the build left no server or messages."""
+        results = _SYSTEMS[shop.recipe.system].results(shop)
+        server = next((results / name for name in _SERVERS if (results / name).is_file()), None)
+        if server is None:
+            raise _lacking("server binary", results)
+        shutil.copy2(server, output / "mysqld")
+        for messages in (path for share in _SHARES for path in sorted((results / share).glob("*/errmsg.sys"))):
+            _copy(messages, output / "share" / messages.parent.name / messages.name)
+        if not (output / "share/english/errmsg.sys").is_file():
+            raise _lacking("English messages", results)
+        for charset in (path for share in _SHARES for path in sorted((shop.tree / share / "charsets").glob("*.xml"))):
+            _copy(charset, output / "share/charsets" / charset.name)
+        for script in _SCRIPTS:
+            if (shop.tree / script).is_file():
+                _copy(shop.tree / script, output / script)
+        for library in _own_libraries(shop, server):
+            _copy(library, output / "lib" / library.name)
+
+    def compiled(self, shop: Shop) -> tuple[str, ...]:
+        """Tracked files that the compiler read, that something compiled was generated from, or that `collect` copies.
+
+        Those that steer a generator count wherever they are, so this is rather too much than too little.
+        """
+        tracked = _tracked(shop)
+        inputs = _relative(shop.tree, _SYSTEMS[shop.recipe.system].inputs(shop))
+        steering = {name for name in tracked if any(fnmatch(Path(name).name, form) for form in _GENERATING)}
+        copied = {name for name in tracked if name in _SCRIPTS or Path(name).parent.name == "charsets"}
+        return tuple(sorted((inputs & tracked) | steering | copied))
+
+
+def _compilers(shop: Shop) -> tuple[list[str], str, str]:
+    """What stands before the compilers, and their programs."""
+    *launcher, cc = shlex.split(shop.environment["CC"])
+    return launcher, cc, shlex.split(shop.environment["CXX"])[-1]
+
+
+def _program(shop: Shop, variable: str) -> str:
+    """The full path of a tool: cmake takes a bare name for a file in its own directory."""
+    name = shop.environment[variable]
+    return shutil.which(name, path=shop.environment.get("PATH")) or name
+
+
+def _flags(shop: Shop, flags: Sequence[str]) -> str:
+    unknown = _UNKNOWN_TO_CLANG if shop.recipe.toolchain.name.startswith("clang") else frozenset[str]()
+    return " ".join(flag for flag in flags if flag not in unknown)
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(source, target)
+
+
+def _lacking(what: str, directory: Path) -> CommandFailed:
+    message = f"collect: error: the build left no {what} in {directory.name}"
+    return CommandFailed(Finished(("collect",), 1, 0.0, 0.0, 0, False, message))
+
+
+def _own_libraries(shop: Shop, server: Path) -> list[Path]:
+    """Shared libraries that the server loads from the tree it was built in."""
+    answer = run(["ldd", str(server)], env=shop.environment)
+    loaded = [Path(path) for path in re.findall(r"=> (/.+) \(0x", answer.output)]
+    root = shop.tree.resolve()
+    return [path for path in loaded if path.resolve().is_relative_to(root)]
+
+
+def _tracked(shop: Shop) -> set[str]:
+    listing = run(["git", "ls-files", "-z"], cwd=shop.tree, env=shop.environment)
+    if not listing.ok:
+        raise CommandFailed(listing)
+    return set(listing.output.split("\0")) - {""}
+
+
+def _relative(tree: Path, paths: Iterable[Path]) -> set[str]:
+    """Those inside the tree, as its index spells them."""
+    root = tree.resolve()
+    found = (path.resolve() for path in set(paths))
+    return {str(path.relative_to(root)) for path in found if path.is_relative_to(root)}
+
+
+BUILDER = MySqlServer()
