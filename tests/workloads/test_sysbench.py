@@ -1,0 +1,309 @@
+"""sysbench against a real server: what each test sends, what a probe measures, and what it says when it cannot."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from mariadb_artifact import SMALL, link_artifact, server_version, small_options
+
+from cpubisect.errors import UserError
+from cpubisect.workloads.installation import Installation, Place, initialise, short_directory
+from cpubisect.workloads.mysql_plan import Plan
+from cpubisect.workloads.mysql_tests import TESTS, WORKLOADS
+from cpubisect.workloads.probe import (
+    CONTEXT_SWITCHES,
+    CPU,
+    INSTRUCTIONS,
+    QPS,
+    Counter,
+    ProbeError,
+    ProbeRequest,
+    Samples,
+)
+from cpubisect.workloads.server import DATABASE, Server
+from cpubisect.workloads.sysbench import accepts, probe
+from cpubisect.workloads.sysbench_client import Client, Report, parse_report, telling_line
+
+ROWS = 2000
+_QUERIES_PER_EVENT = {
+    "read-only": 16,
+    "read-only-simple": 13,
+    "read-only-sum": 13,
+    "read-only-order": 13,
+    "read-only-distinct": 13,
+    "write-only": 6,
+    "read-write": 20,
+}
+_SMALL_SETTINGS = {f"mysqld.{name}": value for name, value in SMALL.items()}
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """A running server with sbtest1 filled, which logs every statement."""
+
+    server: Server
+    log: Path
+
+    def client(self, name: str, **parameters: str) -> Client:
+        workload = WORKLOADS[name]
+        return Client(self.server, workload, {**workload.test.parameters, "rows": str(ROWS), **parameters})
+
+    def statements(self, client: Client, events: int, seed: int = 7, first: int = 0) -> list[str]:
+        """What the server says it was told to run during so many events."""
+        before = len(self.log.read_text(errors="replace"))
+        client.run(seed=seed, events=events, first=first, timeout_s=60)
+        logged = self.log.read_text(errors="replace")[before:]
+        return re.findall(r"(?:Execute|Query)\s+((?:SELECT|UPDATE|DELETE|INSERT|BEGIN|COMMIT)\b.*)", logged)
+
+    def rows(self) -> int:
+        with self.server.cursor(DATABASE) as cursor:
+            cursor.execute("SELECT COUNT(*) FROM sbtest1")
+            row = cursor.fetchone()
+        assert row is not None
+        return int(row[0])
+
+
+@pytest.fixture(scope="module")
+def artifact(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return link_artifact(tmp_path_factory.mktemp("m") / "artifact")
+
+
+@pytest.fixture(scope="module")
+def loaded(artifact: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Loaded]:
+    directory = tmp_path_factory.mktemp("l")
+    installation = Installation.find(artifact, server_version())
+    with short_directory(directory) as sockets:
+        place = Place.below(directory, sockets, "one")
+        initialise(installation, place, small_options())
+        log = directory / "general.log"
+        options = [*small_options(), f"--general-log-file={log}", "--general-log=1"]
+        with Server(installation, place, options) as server:
+            server.execute([f"CREATE DATABASE IF NOT EXISTS {DATABASE}"], database=None)
+            one = _Loaded(server, log)
+            one.client("point-query").load()
+            yield one
+
+
+def test_the_catalogue_has_the_known_names_and_groups() -> None:
+    groups = {test.name: test.group for test in TESTS}
+    assert len(groups) == len(TESTS)
+    assert groups["point-query"] == groups["hot-points"] == groups["random-points"] == "point queries"
+    assert groups["range-covered-pk"] == groups["scan"] == "range queries without aggregation"
+    assert groups["read-only"] == groups["read-only-count"] == "range queries with aggregation"
+    assert {test.name for test in TESTS if test.writes} == {
+        "update-inlist", "update-index", "update-nonindex", "update-one", "insert", "delete", "write-only", "read-write"
+    }  # fmt: skip
+    assert all(test.engine == "mysql" and test.summary for test in TESTS)
+
+
+def test_a_test_takes_its_own_parameters_and_any_server_option() -> None:
+    test = WORKLOADS["random-points"].test
+    assert accepts(test, "random-points")
+    assert accepts(test, "mysqld.performance_schema")
+    assert not accepts(test, "range-size")
+    assert not accepts(test, "mysqld.")
+    assert not accepts(test, "mysqld.x y")
+
+
+@pytest.mark.parametrize("name", [name for name in WORKLOADS if name != "delete"])
+def test_every_test_runs_and_counts_its_statements(loaded: _Loaded, name: str) -> None:
+    rows = {"rows": "1"} if name == "update-one" else {}
+    report = loaded.client(name, **rows).run(seed=3, events=3, timeout_s=60)
+    assert report.events == 3
+    assert report.queries == 3 * _QUERIES_PER_EVENT.get(name, 1)
+    assert report.ignored_errors == 0
+
+
+def test_loading_makes_the_same_rows_every_time(loaded: _Loaded) -> None:
+    sums = []
+    for _ in range(2):
+        loaded.server.execute(["DROP TABLE sbtest1"])
+        loaded.client("point-query").load()
+        with loaded.server.cursor(DATABASE) as cursor:
+            cursor.execute("CHECKSUM TABLE sbtest1")
+            sums.append(cursor.fetchone())
+        assert loaded.rows() == ROWS
+    assert sums[0] == sums[1]
+
+
+def test_the_same_seed_asks_for_the_same_keys(loaded: _Loaded) -> None:
+    client = loaded.client("point-query")
+    first = loaded.statements(client, 20)
+    assert len(set(first)) > 10
+    assert loaded.statements(client, 20) == first
+    assert loaded.statements(client, 20, seed=8) != first
+
+
+def test_hot_points_are_always_the_same_neighbours_of_the_middle(loaded: _Loaded) -> None:
+    statements = loaded.statements(loaded.client("hot-points", **{"random-points": "5"}), 3)
+    middle = ROWS // 2
+    expected = ",".join(str(middle + i) for i in range(1, 6))
+    assert statements == [f"SELECT c FROM sbtest1 WHERE id IN ({expected})"] * 3
+
+
+def test_random_points_are_many_and_spread(loaded: _Loaded) -> None:
+    (one,) = loaded.statements(loaded.client("random-points", **{"random-points": "50"}), 1)
+    ids = [int(word) for word in re.findall(r"\d+", one.partition(" IN ")[2])]
+    assert len(ids) == 50
+    assert min(ids) < ROWS // 4 < 3 * ROWS // 4 < max(ids)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("points-covered-pk", r"SELECT id FROM sbtest1 WHERE id IN \([\d,]+\)"),
+        ("points-notcovered-pk", r"SELECT id,c FROM sbtest1 WHERE id IN \([\d,]+\)"),
+        ("points-covered-si", r"SELECT k FROM sbtest1 WHERE k IN \([\d,]+\)"),
+        ("points-notcovered-si", r"SELECT k,c FROM sbtest1 WHERE k IN \([\d,]+\)"),
+        ("range-covered-pk", r"SELECT id FROM sbtest1 WHERE id BETWEEN \d+ AND \d+"),
+        ("range-notcovered-pk", r"SELECT id,c FROM sbtest1 WHERE id BETWEEN \d+ AND \d+"),
+        ("range-covered-si", r"SELECT k FROM sbtest1 WHERE k BETWEEN \d+ AND \d+"),
+        ("range-notcovered-si", r"SELECT k,c FROM sbtest1 WHERE k BETWEEN \d+ AND \d+"),
+        ("read-only-count", r"SELECT COUNT\(c\) FROM sbtest1 WHERE id BETWEEN \d+ AND \d+"),
+        ("scan", r"SELECT \* FROM sbtest1 WHERE LENGTH\(c\) < 0"),
+        ("update-inlist", r"UPDATE sbtest1 SET c='[\d-]{119}' WHERE id IN \((\d+,){9}\d+\)"),
+        ("update-index", r"UPDATE sbtest1 SET k=k\+1 WHERE id=\d+"),
+        ("update-nonindex", r"UPDATE sbtest1 SET c='[\d-]{119}' WHERE id=\d+"),
+    ],
+)
+def test_what_a_test_sends(loaded: _Loaded, name: str, shape: str) -> None:
+    statements = loaded.statements(loaded.client(name), 3)
+    assert len(statements) == 3
+    for statement in statements:
+        assert re.fullmatch(shape, statement), statement
+
+
+def test_ranges_are_whole_and_of_the_size_asked_for(loaded: _Loaded) -> None:
+    client = loaded.client("range-covered-pk", **{"range-size": str(ROWS - 3)})
+    for statement in loaded.statements(client, 10):
+        low, high = map(int, re.findall(r"\d+", statement)[-2:])
+        assert 1 <= low <= high <= ROWS
+        assert high - low == ROWS - 4
+
+
+def test_deletes_never_miss(loaded: _Loaded) -> None:
+    client = loaded.client("delete", clients="1")
+    before = loaded.rows()
+    loaded.statements(client, 150)
+    statements = loaded.statements(client, 150, first=150)
+    assert len(statements) == 150
+    assert loaded.rows() == before - 300
+
+
+def test_plain_statements_instead_of_prepared_ones(loaded: _Loaded) -> None:
+    assert loaded.statements(loaded.client("random-points", **{"db-ps-mode": "disable"}), 2)
+
+
+def test_sysbenchs_own_words_when_it_fails(loaded: _Loaded) -> None:
+    with pytest.raises(ProbeError, match=r"sysbench: .*(distribution|rand-type)"):
+        loaded.client("point-query", distribution="nosuch").run(seed=1, events=1, timeout_s=60)
+
+
+def test_the_servers_words_when_the_table_is_missing(loaded: _Loaded) -> None:
+    with pytest.raises(ProbeError, match=r"sysbench: .*sbtest2.* doesn't exist"):
+        loaded.client("random-points", tables="2").run(seed=1, events=5, timeout_s=60)
+
+
+_OUTPUT = """
+SQL statistics:
+    queries performed:
+        read:                            1400
+        total:                           1600
+    transactions:                        100    (312.22 per sec.)
+    queries:                             1600   (4995.49 per sec.)
+    ignored errors:                      2      (6.24 per sec.)
+    reconnects:                          0      (0.00 per sec.)
+"""
+
+
+def test_the_report_is_read() -> None:
+    assert parse_report(_OUTPUT) == Report(queries=1600, events=100, qps=4995.49, ignored_errors=2)
+
+
+def test_a_report_without_statistics() -> None:
+    with pytest.raises(ValueError, match="no closing statistics"):
+        parse_report("Running the test with following options:\nNumber of threads: 1\n")
+
+
+def test_the_clients_telling_line() -> None:
+    assert telling_line("sysbench 1.0.20\n\nFATAL: no driver\nmore\n") == "FATAL: no driver"
+    deep = 'FATAL: mysql_stmt_prepare() failed\nFATAL: MySQL error: 1146 "no table"\nFATAL: `thread_init\' failed\n'
+    assert telling_line(deep) == 'FATAL: MySQL error: 1146 "no table"'
+    assert telling_line("") == "it printed nothing"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("rows", "0"), ("rows", "many"), ("clients", "-1"), ("pin", "maybe"), ("defaults", "mine")]
+)
+def test_a_parameter_that_is_no_such_thing(name: str, value: str) -> None:
+    with pytest.raises(UserError, match=f"{name} is"):
+        Plan.read({**WORKLOADS["scan"].test.parameters, name: value})
+
+
+def test_the_clock_runs_whole_seconds() -> None:
+    plan = Plan.read({**WORKLOADS["scan"].test.parameters, "seconds": "3", "samples": "5"})
+    assert (plan.samples, plan.slice_s) == (3, 1)
+
+
+def test_runs_that_read_repeat_and_runs_that_write_do_not() -> None:
+    plan = Plan.read(WORKLOADS["delete"].test.parameters)
+    reads, writes = plan.deck(WORKLOADS["scan"]), plan.deck(WORKLOADS["insert"])
+    assert reads.next_seed() == reads.next_seed()
+    assert writes.next_seed() != writes.next_seed()
+
+
+def test_more_deletes_than_rows_are_refused() -> None:
+    deck = Plan.read({**WORKLOADS["delete"].test.parameters, "rows": "100"}).deck(WORKLOADS["delete"])
+    assert [deck.take(60), deck.take(40)] == [0, 60]
+    with pytest.raises(UserError, match="removes 101 rows and the table has 100"):
+        deck.take(1)
+
+
+def _request(artifact: Path, scratch: Path, name: str, *, clock: bool = False, **given: str) -> ProbeRequest:
+    test = WORKLOADS[name].test
+    brief = {"rows": str(ROWS), "queries": "300", "warm-queries": "300", "repeats": "1", "seconds": "1"}
+    parameters = {**test.parameters, **brief, **_SMALL_SETTINGS, **given}
+    return ProbeRequest(artifact, server_version(), test, parameters, Counter.CALLGRIND, scratch, clock=clock)
+
+
+@pytest.fixture(scope="module")
+def point_query(artifact: Path, tmp_path_factory: pytest.TempPathFactory) -> Samples:
+    return probe(_request(artifact, tmp_path_factory.mktemp("p"), "point-query", clock=True, repeats="2"))
+
+
+def test_a_probe_has_every_metric(point_query: Samples) -> None:
+    values = point_query.values
+    assert values.keys() == {INSTRUCTIONS, CPU, CONTEXT_SWITCHES, QPS}
+    assert [len(values[metric]) for metric in (INSTRUCTIONS, CPU, CONTEXT_SWITCHES, QPS)] == [2, 1, 1, 1]
+    # Server and client take turns: about one switch for each query.
+    assert 0.5 < values[CONTEXT_SWITCHES][0] < 3
+    assert values[CPU][0] * values[QPS][0] < 1_000_000
+    assert point_query.variables["character_set_server"] == "latin1"
+    assert any("valgrind" in command for command in point_query.commands)
+    assert point_query.seconds > 0
+
+
+def test_the_profile_is_what_the_instructions_are_made_of(point_query: Samples) -> None:
+    mean = sum(point_query.values[INSTRUCTIONS]) / 2
+    assert sum(point_query.profile.values()) == pytest.approx(mean, rel=1e-6)
+    assert any(name.startswith("dispatch_command") for name in point_query.profile)
+
+
+def test_two_probes_agree(artifact: Path, tmp_path: Path, point_query: Samples) -> None:
+    again = probe(_request(artifact, tmp_path, "point-query"))
+    assert again.values.keys() == {INSTRUCTIONS}
+    assert again.values[INSTRUCTIONS][0] == pytest.approx(point_query.values[INSTRUCTIONS][0], rel=0.001)
+    assert again.variables == point_query.variables
+
+
+def test_a_planted_cost_is_seen(artifact: Path, tmp_path: Path, point_query: Samples) -> None:
+    slower = probe(_request(artifact, tmp_path, "point-query", **{"mysqld.performance_schema": "ON"}))
+    assert slower.variables["performance_schema"] == "ON"
+    assert min(slower.values[INSTRUCTIONS]) > 1.01 * max(point_query.values[INSTRUCTIONS])
+
+
+def test_a_wrong_server_option_is_named(artifact: Path, tmp_path: Path) -> None:
+    with pytest.raises(ProbeError, match="unknown variable 'no_such=1'"):
+        probe(_request(artifact, tmp_path, "scan", **{"mysqld.no_such": "1"}))
