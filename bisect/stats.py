@@ -34,10 +34,13 @@ def step(before: Sequence[float], after: Sequence[float], confidence: float = CO
 
     On the log scale (delta method), so that the interval of a ratio is not cut below −100 %; degrees of freedom by
     Welch–Satterthwaite. A side with a single sample has unknown spread and takes the other's; with one sample on
-    each side the interval is unbounded. Raises ValueError if a side is empty or not positive.
+    each side the interval is unbounded, and so it is where noise has left a mean that is not positive (samples that
+    are slopes can be). Raises ValueError if a side is empty.
     """
-    if not before or not after or min(*before, *after) <= 0:
-        raise ValueError("a step needs positive samples on both sides")
+    if not before or not after:
+        raise ValueError("a step needs samples on both sides")
+    if fmean(before) <= 0 or fmean(after) <= 0:
+        return Step(0.0, -math.inf, math.inf, math.inf)
     log_ratio = math.log(fmean(after)) - math.log(fmean(before))
     percent = math.expm1(log_ratio) * 100
     spread_before, spread_after = _relative_variance(before), _relative_variance(after)

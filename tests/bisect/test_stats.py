@@ -35,10 +35,19 @@ def test_one_sample_a_side_says_nothing() -> None:
     assert not found.sure
 
 
-@pytest.mark.parametrize(("before", "after"), [([], [1.0]), ([1.0], []), ([0.0], [1.0]), ([1.0], [-1.0])])
-def test_samples_must_be_positive(before: list[float], after: list[float]) -> None:
-    with pytest.raises(ValueError, match="positive"):
+@pytest.mark.parametrize(("before", "after"), [([], [1.0]), ([1.0], [])])
+def test_both_sides_need_samples(before: list[float], after: list[float]) -> None:
+    with pytest.raises(ValueError, match="both sides"):
         step(before, after)
+
+
+@pytest.mark.parametrize(("before", "after"), [([0.0, 0.0], [1.0, 2.0]), ([1.0, 2.0], [-1.0, 0.5])])
+def test_a_mean_that_is_not_positive_says_nothing(before: list[float], after: list[float]) -> None:
+    assert step(before, after) == step([5.0], [5.0])
+
+
+def test_single_samples_below_zero_only_widen_the_interval() -> None:
+    assert not step([0.3, -0.1, 0.4], [0.2, 0.5, 0.1]).sure
 
 
 @given(st.lists(positive, min_size=2, max_size=8), st.lists(positive, min_size=2, max_size=8))

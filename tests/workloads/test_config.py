@@ -77,6 +77,7 @@ def test_given_where_it_exists(name: str, releases: list[str]) -> None:
         ("ssl", ["5.6.51", "8.4.3"]),
         ("skip_log_bin", ["5.7.18"]),
         ("gtid_mode", ["5.5.62"]),
+        ("binlog_format", ["5.1.73"]),
     ],
 )
 def test_not_given_where_it_does_not(name: str, releases: list[str]) -> None:

@@ -1,0 +1,176 @@
+"""Whole bisections over small histories of a one-file db_bench whose cost is a macro: every kind of verdict."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from repositories import Story
+
+from cpubisect.cli import main
+
+pytestmark = pytest.mark.xdist_group("runner")
+
+BENCH = (Path(__file__).parent.parent / "workloads" / "small_bench.c").read_text()
+MAKEFILE = "db_bench: small_bench.c cost.h docs/cost.md\n\t$(CC) -O1 -w -include cost.h -o $@ small_bench.c\n"
+QUICK = ["--set", "rows=100", "--set", "repeats=1", "--set", "instructions_ops=100,300", "--set", "clock_ops=100,2000"]
+QUICK += ["--set", "load=filluniquerandom"]
+
+
+def cost(loops: int, more: str = "") -> dict[str, str]:
+    return {"cost.h": f"#define LOOKUP {loops}\n{more}"}
+
+
+def tree(loops: int) -> dict[str, str]:
+    version = "".join(f"#define MINIKV_{part} 1\n" for part in ("MAJOR", "MINOR", "PATCH"))
+    fixed = {"Makefile": MAKEFILE, "small_bench.c": BENCH, "include/minikv/version.h": version, "docs/cost.md": ""}
+    return {**fixed, **cost(loops)}
+
+
+def ask(path: Path, good: str, bad: str, *more: str, home: Path) -> dict[str, Any]:
+    words = ["start", good, bad, "--test", "readrandom", "--repo", str(path), "--json", "--quiet", *QUICK, *more]
+    result = CliRunner().invoke(main, words, catch_exceptions=False)
+    assert result.exit_code == 0, result.stderr
+    data: dict[str, Any] = json.loads(result.stdout)
+    return data
+
+
+def history(*commits: Mapping[str, str | bytes | None]) -> Story:
+    """A line of commits, the first one with a whole tree."""
+    story = Story()
+    for files in commits:
+        story.commit(files)
+    return story
+
+
+def percent(culprit: Mapping[str, Any]) -> float:
+    return float(culprit["steps"]["instructions/query"]["percent"])
+
+
+def test_several_culprits_come_out_ranked_and_explain_the_whole(home: Path, tmp_path: Path) -> None:
+    loops = [1000, 1000, 1050, 1050, 1050, 1200, 1200, 1200, 1200]
+    story = history(tree(1000), *(cost(n, f"/* {i} */") for i, n in enumerate(loops[1:])))
+    shas = story.write(tmp_path / "kv")
+    data = ask(tmp_path / "kv", shas[1], "main", home=home)
+    verdict = data["verdict"]
+    assert verdict["kind"] == "culprit"
+    assert [c["sha"] for c in verdict["culprits"]] == [shas[6], shas[3]]
+    assert percent(verdict["culprits"][0]) == pytest.approx(150 / 1050 * 100, rel=0.05)
+    assert percent(verdict["culprits"][1]) == pytest.approx(5.0, rel=0.05)
+    assert sum(c["share"] for c in verdict["culprits"]) == pytest.approx(1.0, abs=0.15)
+    assert data["totals"]["candidates"] == 8
+
+
+def test_no_difference_says_what_would_have_been_seen(home: Path, tmp_path: Path) -> None:
+    shas = history(tree(1000), cost(1000, "/* a */"), cost(1000, "/* b */")).write(tmp_path / "kv")
+    data = ask(tmp_path / "kv", shas[1], "main", "--metric", "instructions", home=home)
+    assert data["verdict"]["kind"] == "no-regression"
+    assert 0 < data["verdict"]["smallest_visible"]["instructions/query"] <= 1.0
+    assert data["totals"]["builds"] == 2
+
+
+def test_an_improvement_is_told_and_found_when_asked_for(home: Path, tmp_path: Path) -> None:
+    loops = (1000, 1000, 900, 900)
+    story = history(tree(1000), *(cost(n, f"/* {i} */") for i, n in enumerate(loops)))
+    shas = story.write(tmp_path / "kv")
+    told = ask(tmp_path / "kv", shas[1], "main", home=home)["verdict"]
+    assert told["kind"] == "improvement"
+    assert any("--find improvement" in note for note in told["notes"])
+    found = ask(tmp_path / "kv", shas[1], "main", "--find", "improvement", home=home)["verdict"]
+    assert found["kind"] == "culprit"
+    assert [c["sha"] for c in found["culprits"]] == [shas[4]]
+    assert percent(found["culprits"][0]) == pytest.approx(-10.0, rel=0.05)
+
+
+def test_an_unbuildable_range_leaves_one_of_these(home: Path, tmp_path: Path) -> None:
+    broken = "#error the format is being changed\n"
+    commits = [cost(1000, "/* 1 */"), cost(1000, broken), cost(1150, broken), cost(1150, broken + "/* 2 */")]
+    shas = history(tree(1000), *commits, cost(1150), cost(1150, "/* 3 */")).write(tmp_path / "kv")
+    data = ask(tmp_path / "kv", shas[1], "main", home=home)
+    verdict = data["verdict"]
+    assert verdict["kind"] == "one-of"
+    (group,) = verdict["groups"]
+    assert group["commits"] == [shas[3], shas[4], shas[5], shas[6]]
+    assert "the format is being changed" in group["why"]
+    assert data["totals"]["builds_failed"] >= 2
+
+
+def test_an_end_that_cannot_be_built_is_told_with_its_error(home: Path, tmp_path: Path) -> None:
+    shas = history(tree(1000), cost(1000, "#error not today\n"), cost(1100)).write(tmp_path / "kv")
+    verdict = ask(tmp_path / "kv", shas[2], "main", home=home)["verdict"]
+    assert verdict["kind"] == "unbuildable"
+    assert "not today" in verdict["summary"]
+
+
+def test_a_difference_on_the_good_branch_is_told_as_that(home: Path, tmp_path: Path) -> None:
+    story = history(tree(1100), cost(1100, "/* fork */"))
+    story.commit(cost(1100, "/* main */"))
+    story.commit(cost(1000), branch="fast", parents=[2])
+    story.write(tmp_path / "kv")
+    verdict = ask(tmp_path / "kv", "fast", "main", home=home)["verdict"]
+    assert verdict["kind"] == "fork-point"
+    assert any("--find improvement" in note for note in verdict["notes"])
+
+
+def test_after_a_fork_the_culprit_on_bads_side_is_found(home: Path, tmp_path: Path) -> None:
+    story = history(tree(1000), cost(1000, "/* fork */"), cost(1000, "/* 3 */"), cost(1200), cost(1200, "/* 5 */"))
+    story.commit(cost(1000, "/* other */"), branch="other", parents=[2])
+    shas = story.write(tmp_path / "kv")
+    verdict = ask(tmp_path / "kv", "other", "main", home=home)["verdict"]
+    assert [c["sha"] for c in verdict["culprits"]] == [shas[4]]
+
+
+def test_merges_are_entered_as_deep_as_they_go(home: Path, tmp_path: Path) -> None:
+    story = history(tree(1000))
+    story.commit({"a.txt": "1"}, branch="feature", parents=[1])
+    story.commit({"b.txt": "1"}, branch="deep", parents=[2])
+    story.commit(cost(1300), branch="deep")
+    story.commit({"c.txt": "1"}, branch="deep")
+    story.commit({**cost(1300), "b.txt": "1", "c.txt": "1"}, branch="feature", parents=[2, 5])
+    story.commit({"d.txt": "1"}, branch="main", parents=[1])
+    story.commit({**cost(1300), "a.txt": "1", "b.txt": "1", "c.txt": "1"}, branch="main", parents=[7, 6])
+    story.commit({"e.txt": "1"})
+    shas = story.write(tmp_path / "kv")
+    verdict = ask(tmp_path / "kv", shas[1], "main", home=home)["verdict"]
+    (culprit,) = verdict["culprits"]
+    assert culprit["sha"] == shas[4]
+    assert culprit["parent"] == shas[3]
+    assert culprit["inside"] == [shas[8], shas[6]]
+
+
+def test_a_merge_whose_parents_are_both_fast_is_the_culprit_itself(home: Path, tmp_path: Path) -> None:
+    story = history(tree(1000))
+    story.commit(cost(1000, "/* side */"), branch="side", parents=[1])
+    story.commit({"a.txt": "1"}, branch="main")
+    story.commit({**cost(1200, "/* both */"), "a.txt": "1"}, branch="main", parents=[3, 2])
+    story.commit({"b.txt": "1"})
+    shas = story.write(tmp_path / "kv")
+    (culprit,) = ask(tmp_path / "kv", shas[1], "main", home=home)["verdict"]["culprits"]
+    assert culprit["sha"] == shas[4]
+    assert "combination" in culprit["note"]
+
+
+def test_a_class_that_hid_the_culprit_is_opened(home: Path, tmp_path: Path) -> None:
+    # The build includes a file below docs/, so the rule "docs cannot change the binary" is wrong here.
+    story = history({**tree(1000), "cost.h": '#include "docs/cost.md"\n#ifndef LOOKUP\n#define LOOKUP 1000\n#endif\n'})
+    story.commit({"a.txt": "1"})
+    story.commit({"docs/cost.md": "#define LOOKUP 1250\n"})
+    story.commit({"b.txt": "1"})
+    story.commit({"c.txt": "1"})
+    shas = story.write(tmp_path / "kv")
+    (culprit,) = ask(tmp_path / "kv", shas[1], "main", home=home)["verdict"]["culprits"]
+    assert culprit["sha"] == shas[3]
+
+
+def test_cpu_time_alone_finds_a_large_step(home: Path, tmp_path: Path) -> None:
+    loops = (1000, 1000, 3000, 3000)
+    story = history(tree(1000), *(cost(n, f"/* {i} */") for i, n in enumerate(loops)))
+    shas = story.write(tmp_path / "kv")
+    quick = ["--set", "clock_ops=1000,60000"]
+    data = ask(tmp_path / "kv", shas[1], "main", "--metric", "cpu", *quick, home=home)
+    assert data["regime"] == "noisy"
+    (culprit,) = data["verdict"]["culprits"]
+    assert culprit["sha"] == shas[4]
+    assert culprit["steps"]["cpu us/query"]["low"] > 50
