@@ -8,7 +8,7 @@ from cpubisect.lab import Bench, Lab, Purpose, Unobservable
 from cpubisect.narrow import Narrower, Yardstick, cpu_samples, instructions, mean_profile
 from cpubisect.path import Path
 from cpubisect.route import merged_paths
-from cpubisect.search import Cost, Found, State, function_changes
+from cpubisect.search import Cost, Found, State, by_bare_name, function_changes
 from cpubisect.stats import Step, step
 from cpubisect.verdict import Culprit, FunctionChange, Group
 from cpubisect.workloads.probe import CONTEXT_SWITCHES, CPU, INSTRUCTIONS, QPS
@@ -153,7 +153,11 @@ class Confirmer:
 
 
 def largest_functions(before: Mapping[str, float], after: Mapping[str, float]) -> tuple[FunctionChange, ...]:
-    """The functions whose self cost changed most between two profiles, growth and shrinkage alike, largest first."""
+    """The functions whose self cost changed most between two profiles, growth and shrinkage alike, largest first.
+
+    A function whose signature changed counts as one.
+    """
+    before, after = by_bare_name(before), by_bare_name(after)
     changes = function_changes(Cost(0.0, before), Cost(0.0, after))
     names = sorted(changes, key=lambda name: (-abs(changes[name]), name))[:FUNCTIONS_KEPT]
     return tuple(FunctionChange(name, before.get(name, 0.0), after.get(name, 0.0)) for name in names)

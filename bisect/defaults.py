@@ -1,15 +1,29 @@
 """Is it the code or a default? The bad end is probed again with the good end's values of changed variables."""
 
+from collections.abc import Mapping
+from typing import Protocol
+
 from cpubisect.ends import changed_defaults
-from cpubisect.lab import Lab, Purpose, Unobservable
+from cpubisect.lab import Purpose, Unobservable
 from cpubisect.narrow import instructions
+from cpubisect.store import ProbeRow
 from cpubisect.verdict import ChangedDefault
 
 EXPLAINS = 0.8
 """A default explains the step if restoring it removes this part of it."""
 
 
-def explain_by_defaults(lab: Lab, good: str, bad: str) -> tuple[ChangedDefault, ...]:
+class Prober(Protocol):
+    """The part of the lab that is needed here."""
+
+    def probes(self, sha: str, purpose: str, count: int) -> list[ProbeRow]:
+        """As `Lab.probes`."""
+
+    def probe_with(self, sha: str, overrides: Mapping[str, str]) -> ProbeRow:
+        """As `Lab.probe_with`."""
+
+
+def explain_by_defaults(lab: Prober, good: str, bad: str) -> tuple[ChangedDefault, ...]:
     """The changed defaults that explain the step in instructions; empty if the code does.
 
     All changed variables are restored at once first; if that removes the step, half of them are dropped as long as
