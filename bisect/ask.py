@@ -44,6 +44,8 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
     url = _url(matrix, asked)
     path = local_clone(home, url) if url else Path(asked.repo or ".").expanduser().resolve()
     history, engine = _open(path, matrix, asked)
+    if history.is_dirty():
+        watch("notice", text=f"{path} has uncommitted changes: they are left alone and not built")
     test = find_test(engine, asked.test)
     parameters = settings(engine, test, asked.given)
     try:

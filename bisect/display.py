@@ -76,6 +76,8 @@ def describe(kind: str, data: dict[str, Any]) -> str:
     """One line for a person about one event; empty for what need not be said."""
     sha = str(data.get("sha", ""))[:12]
     match kind:
+        case "notice":
+            return str(data["text"])
         case "range":
             fork = f", fork point {data['fork'][:12]}" if data.get("fork") else ""
             return (

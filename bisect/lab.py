@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from cpubisect.artifacts import Artifacts
+from cpubisect.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.builders.build import BuildSettings, Outcome, Toolchain
 from cpubisect.builders.carry import carry_out
 from cpubisect.builders.matrix import Matrix
@@ -117,6 +117,7 @@ class Lab:
                     f"free space (`bisect artifacts prune`) and run `bisect resume {bench.bisection}`",
                 )
             digest = self._artifacts.put(result.output) if result.output else None
+        self._artifacts.prune(DEFAULT_LIMIT_BYTES, bench.store.artifacts_in_use() | {digest or ""})
         row = bench.store.add_build(bench.bisection, replace(result, output=None), digest, started)
         bench.watch(
             "build-finished",

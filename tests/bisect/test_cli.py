@@ -213,3 +213,13 @@ def test_doctor_tells_each_gap_with_its_fix(home: Path) -> None:
     checks = json.loads(result.stdout)
     assert {"ok"} <= {check["status"] for check in checks}
     assert all(check["fix"] for check in checks if check["status"] == "missing")
+
+
+def test_a_dirty_clone_is_left_alone_and_told(home: Path, example: Generated, tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "--quiet", str(example.path), str(clone)], check=True, capture_output=True)
+    (clone / "README.md").write_text("scribble")
+    result = bisect("start", "v1.0.0", "v9.9.9", "--test", "seekrandom", "--repo", str(clone))
+    assert result.exit_code == 2
+    assert "uncommitted changes" in result.stderr
+    assert (clone / "README.md").read_text() == "scribble"

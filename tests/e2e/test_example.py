@@ -133,6 +133,26 @@ def test_killed_at_random_moments_it_ends_in_the_same_verdict(
     assert not list((tmp_path / "home" / "work").glob("s*"))
 
 
+def test_a_running_one_can_be_cancelled_and_resumed(
+    undisturbed: dict[str, Any], module_home: dict[str, str], example: Generated
+) -> None:
+    words = [word for word in question(example, test="fwdrange") if word != "--quiet"]
+    process = subprocess.Popen(command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=module_home)
+    assert process.stderr is not None
+    process.stderr.readline()
+    newest = json.loads(subprocess.check_output(command("list", "--json"), env=module_home))[0]
+    assert newest["state"] == "running"
+    refused = subprocess.run(command("resume", str(newest["id"])), capture_output=True, text=True, env=module_home)
+    assert refused.returncode == 2
+    assert "another process" in refused.stderr
+    subprocess.run(command("cancel", str(newest["id"])), check=True, capture_output=True, env=module_home)
+    process.communicate()
+    assert process.returncode == 4
+    status = json.loads(subprocess.check_output(command("status", str(newest["id"]), "--json"), env=module_home))
+    assert status["state"] == "cancelled"
+    assert answer(["resume", str(newest["id"]), "--json", "--quiet"], module_home)["verdict"]["kind"] == "culprit"
+
+
 def essence(data: dict[str, Any]) -> dict[str, Any]:
     """What must not depend on interruptions: all but times and CPU noise."""
     verdict = data["verdict"]
