@@ -122,7 +122,7 @@ def _sections(data: Json) -> list[tuple[str, list[str]]]:
     if data["commits"]:
         sections.append(("Commits measured", _commits(data["commits"])))
     sections.append(("Cost", _cost(data["totals"])))
-    sections.append(("To reproduce", [reproduce(data)]))
+    sections.append(("To reproduce", _continued(reproduce(data))))
     return sections
 
 
@@ -219,8 +219,8 @@ def _cost(totals: Json) -> list[str]:
     ]
 
 
-def reproduce(data: Json) -> str:
-    """The command that asks the same question again."""
+def reproduce(data: Json) -> list[str]:
+    """The words of the command that asks the same question again."""
     words = ["bisect", "start", data["good"]["sha"], data["bad"]["sha"], "--test", data["test"]]
     words += ["--repo", data["repository"], "--engine", data["engine"]]
     if data["find"] != "regression":
@@ -229,7 +229,17 @@ def reproduce(data: Json) -> str:
         words += ["--metric", data["metric"]]
     for key, value in sorted(data["given"].items()):
         words += ["--set", f"{key}={value}"]
-    return shlex.join(words)
+    return words
+
+
+def _continued(words: Sequence[str]) -> list[str]:
+    """A command over several lines, broken between its words only."""
+    lines = [""]
+    for word in map(shlex.quote, words):
+        if lines[-1] and len(lines[-1]) + len(word) > WIDTH - 6:
+            lines.append("   ")
+        lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
+    return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
 
 
 def _wrapped(text: str, width: int = WIDTH) -> list[str]:
