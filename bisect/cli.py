@@ -31,6 +31,8 @@ from cpubisect.workloads.host import Status, examine
 BAD_INPUT = 2
 CANCELLED = 4
 INTERRUPTED = 130
+WIDE = 200
+"""Columns of a table that is not printed to a terminal."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -184,9 +186,9 @@ def list_bisections(as_json: bool) -> None:
     if not rows:
         click.echo("no bisections yet; `bisect start --help` shows how to begin")
         return
-    table = Table(box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False, expand=True)
     for column in ("ID", "state", "engine", "range", "test", "started", "answer"):
-        table.add_column(column)
+        table.add_column(column, no_wrap=True, overflow="ellipsis", ratio=1 if column == "answer" else None)
     for row in rows:
         question, verdict = row.question, row.verdict or {}
         table.add_row(
@@ -198,7 +200,7 @@ def list_bisections(as_json: bool) -> None:
             time.strftime("%Y-%m-%d %H:%M", time.localtime(row.created)),
             escape(verdict.get("summary", "")),
         )
-    Console().print(table)
+    Console(width=None if sys.stdout.isatty() else WIDE).print(table)
 
 
 @main.command()
