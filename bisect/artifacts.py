@@ -86,7 +86,10 @@ class Artifacts:
             if artifact.digest in keep:
                 continue
             doomed = artifact.path.with_name(f".{artifact.digest}-doomed-{os.getpid()}")
-            artifact.path.rename(doomed)
+            try:
+                artifact.path.rename(doomed)
+            except FileNotFoundError:
+                continue
             shutil.rmtree(doomed)
             excess -= artifact.size
             removed.append(artifact)

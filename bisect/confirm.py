@@ -8,7 +8,7 @@ from cpubisect.lab import Bench, Lab, Purpose, Unobservable
 from cpubisect.narrow import Narrower, Yardstick, cpu_samples, instructions, mean_profile
 from cpubisect.path import Path
 from cpubisect.route import merged_paths
-from cpubisect.search import Cost, Found, State, by_bare_name, function_changes
+from cpubisect.search import Cost, Found, State, by_bare_name, function_changes, percent_change
 from cpubisect.stats import Step, step
 from cpubisect.verdict import Culprit, FunctionChange, Group
 from cpubisect.workloads.probe import CONTEXT_SWITCHES, CPU, INSTRUCTIONS, QPS
@@ -50,6 +50,8 @@ class Confirmer:
             return [], [self._group(path, found, f"the parent {parent[:12]} cannot be measured: {reason}")]
         if self._yardstick.direction * change.percent < self._yardstick.min_step / 2:
             return self._inside_class(path, found, parent, change)
+        if self._yardstick.regime is Regime.NOISY and not change.sure:
+            return [], [self._group(path, found, f"the step against the parent is not sure after {MOST_ROUNDS} rounds")]
         if sha in path.merges:
             return self._inside_merge(path, sha, parent, change)
         return [self._culprit(path, sha, parent)], []
@@ -65,7 +67,7 @@ class Confirmer:
     def _clock_step(self, parent: str, sha: str) -> dict[str, Step]:
         """Steps in CPU time, context switches and QPS, by interleaved rounds until CPU time is sure."""
         for count in range(FEWEST_ROUNDS, MOST_ROUNDS + 1):
-            before, after = self._lab.rounds([parent, sha], Purpose.clock(sha), count)
+            before, after = self._lab.rounds([parent, sha], Purpose.clock(sha, parent), count)
             steps = {CPU: step(cpu_samples(before), cpu_samples(after))}
             if steps[CPU].sure:
                 break
@@ -97,11 +99,17 @@ class Confirmer:
             if branch.size < 2:
                 continue
             try:
-                done, state = self._narrower.narrow(branch, least)
+                done, state = self._narrower.narrow(branch, min(least, self._yardstick.min_step))
             except Unobservable as reason:
                 why = f"the merged line cannot be measured: {reason}"
                 continue
-            why = f"the merged line by itself shows no step of {least:.2f} % or more: only the combination does"
+            own = self._yardstick.direction * percent_change(state, 0, branch.size - 1)
+            if own < least:
+                why = (
+                    f"the merged line by itself changes the cost by less than {least:.2f} %: only the combination does"
+                )
+                continue
+            why = f"the merged line has no single step of {self._yardstick.min_step:.2f} % or more: many small ones"
             more_culprits, more_groups = self._all(branch, done.steps, state)
             culprits += more_culprits
             groups += more_groups

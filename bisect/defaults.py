@@ -30,7 +30,8 @@ def explain_by_defaults(lab: Prober, good: str, bad: str) -> tuple[ChangedDefaul
     the rest still does. Unpinned variables only: what the probe sets itself is equal on both sides.
     """
     good_rows, bad_rows = (lab.probes(sha, Purpose.SEARCH, 1) for sha in (good, bad))
-    changed = changed_defaults(good_rows[0].variables, bad_rows[0].variables)
+    differing = changed_defaults(good_rows[0].variables, bad_rows[0].variables)
+    changed = {name: values for name, values in differing.items() if values[0]}
     if not changed:
         return ()
     base, whole = instructions(good_rows)[0], instructions(bad_rows)[0]

@@ -24,6 +24,9 @@ from cpubisect.store import BuildRow, ProbeRow, Store
 from cpubisect.version import Version
 from cpubisect.workloads.probe import Counter, ProbeError, ProbeRequest, Test
 
+PROBE_ATTEMPTS = 2
+"""So many failed probes for one purpose make a commit unobservable: the first may be the host's fault."""
+
 
 class Purpose:
     """Why a probe is made: `SEARCH` counts instructions and CPU time, `CLOCK` only CPU time, in interleaved rounds."""
@@ -32,9 +35,9 @@ class Purpose:
     CLOCK = "clock"
 
     @staticmethod
-    def clock(sha: str) -> str:
-        """CPU time beside one commit: rounds of their own, so that the anchors are re-probed with it."""
-        return f"{Purpose.CLOCK} {sha[:12]}"
+    def clock(sha: str, against: str = "") -> str:
+        """CPU time of one commit beside others: rounds of their own, so that all are probed anew, interleaved."""
+        return f"{Purpose.CLOCK} {sha[:12]}" + (f" against {against[:12]}" if against else "")
 
 
 class Unobservable(Exception):
@@ -86,9 +89,12 @@ class Lab:
 
     def _find_or_make(self, sha: str) -> BuildRow:
         bench = self._bench
-        recipe = bench.matrix.recipe(
-            bench.engine, sha, self.version(sha), bench.toolchains, prefer=bench.question.toolchain
-        )
+        try:
+            recipe = bench.matrix.recipe(
+                bench.engine, sha, self.version(sha), bench.toolchains, prefer=bench.question.toolchain
+            )
+        except UserError as reason:
+            raise Unobservable(reason.problem) from reason
         for row in bench.store.builds_of_recipe(recipe.key()):
             kept = row.artifact is not None and self._artifacts.path(row.artifact) is not None
             if kept or row.outcome == Outcome.FAILED:
@@ -117,8 +123,8 @@ class Lab:
                     f"free space (`bisect artifacts prune`) and run `bisect resume {bench.bisection}`",
                 )
             digest = self._artifacts.put(result.output) if result.output else None
-        self._artifacts.prune(DEFAULT_LIMIT_BYTES, bench.store.artifacts_in_use() | {digest or ""})
         row = bench.store.add_build(bench.bisection, replace(result, output=None), digest, started)
+        self._artifacts.prune(DEFAULT_LIMIT_BYTES, bench.store.artifacts_in_use())
         bench.watch(
             "build-finished",
             sha=sha,
@@ -141,16 +147,17 @@ class Lab:
         return version
 
     def probes(self, sha: str, purpose: str, count: int) -> list[ProbeRow]:
-        """At least `count` probes of a commit; raises Unobservable if it can't be built or a probe fails."""
+        """At least `count` probes of a commit; raises Unobservable if it can't be built or probes keep failing."""
         build = self.build(sha)
-        done = self._bench.store.probes(self._bench.bisection, build.id, purpose)
-        while len(done) < count and not any(row.error for row in done):
+        while True:
+            rows = self._bench.store.probes(self._bench.bisection, build.id, purpose)
+            done = [row for row in rows if not row.error]
+            if len(done) >= count:
+                return done
+            errors = [row.error for row in rows if row.error]
+            if len(errors) >= PROBE_ATTEMPTS:
+                raise Unobservable(f"probe: {errors[-1]}")
             self._make_probe(sha, build, purpose)
-            done = self._bench.store.probes(self._bench.bisection, build.id, purpose)
-        for row in done:
-            if row.error:
-                raise Unobservable(f"probe: {row.error}")
-        return done
 
     def rounds(self, shas: Sequence[str], purpose: str, count: int) -> list[list[ProbeRow]]:
         """`count` probes of each commit, interleaved: every other round runs in reverse, so that drift cancels."""

@@ -105,7 +105,7 @@ class Narrower:
     def cost(self, sha: str) -> Cost:
         """What a commit costs per query; raises Unobservable."""
         if self._yardstick.regime is Regime.EXACT:
-            rows = self._lab.probes(sha, Purpose.SEARCH, self._yardstick.repeats)
+            rows = self._lab.probes(sha, Purpose.SEARCH, self._yardstick.repeats)[: self._yardstick.repeats]
             return Cost(fmean(instructions(rows)), mean_profile(rows))
         return Cost(self._settled_cpu(sha))
 

@@ -52,6 +52,8 @@ def gather(session: Session, bisection: int) -> Json:
         "parameters": question["parameters"],
         "given": question["given"],
         "find": question["find"],
+        "min_step": question["min_step"],
+        "toolchain": question["toolchain"],
         "metric": question["metric"],
         "regime": row.regime,
         "counter": row.counter,
@@ -66,8 +68,12 @@ def gather(session: Session, bisection: int) -> Json:
     return plain
 
 
+def _of_search(purpose: str) -> bool:
+    return purpose == Purpose.SEARCH or purpose.startswith(Purpose.CLOCK)
+
+
 def _commit(build: BuildRow, subject: str, probes: Sequence[ProbeRow]) -> Json:
-    own = [probe for probe in probes if probe.build == build.id and probe.purpose in (Purpose.SEARCH, Purpose.CLOCK)]
+    own = [probe for probe in probes if probe.build == build.id and _of_search(probe.purpose)]
     values = {m: [v for probe in own for v in probe.values.get(m, ())] for m in METRICS}
     return {
         "sha": build.sha,
@@ -227,6 +233,9 @@ def reproduce(data: Json) -> list[str]:
         words += ["--find", data["find"]]
     if data["metric"] != "auto":
         words += ["--metric", data["metric"]]
+    for option, name in (("--min-step", "min_step"), ("--toolchain", "toolchain")):
+        if data[name] is not None:
+            words += [option, str(data[name])]
     for key, value in sorted(data["given"].items()):
         words += ["--set", f"{key}={value}"]
     return words

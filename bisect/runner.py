@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 
 from cpubisect import search
 from cpubisect.confirm import Confirmer
 from cpubisect.defaults import explain_by_defaults
 from cpubisect.ends import Counts, Plan, Regime, counting_plan, surely_differs
 from cpubisect.lab import Bench, Lab, Purpose, Unobservable
-from cpubisect.narrow import Narrower, Yardstick, cpu_samples, instructions
+from cpubisect.narrow import Narrower, Yardstick, cpu_samples, instructions, mean_profile
 from cpubisect.path import Path
 from cpubisect.question import Find, MetricChoice
 from cpubisect.route import main_path
@@ -58,7 +59,10 @@ class Runner:
                     f"{name} ({sha[:12]}) cannot be measured: {reason}",
                     notes=("choose a neighbouring commit as the end, or add a rule to compiler-matrix.yaml",),
                 )
-        return self._decide(path, candidates.fork)
+        try:
+            return self._decide(path, candidates.fork)
+        except Unobservable as reason:
+            return Verdict(Kind.UNBUILDABLE, f"a commit that the answer needs cannot be measured: {reason}")
 
     def _decide(self, path: Path, fork: str | None) -> Verdict:
         good, bad = self._question.good_sha, self._question.bad_sha
@@ -87,7 +91,13 @@ class Runner:
                 plan = Plan(1, max(floor, abs(change.percent) / 2), change.visible)
         ends = self._end_steps()
         if regime is None or change is None:
-            return Verdict(Kind.NO_REGRESSION, self._none_sentence(visible), ends=ends, smallest_visible=visible)
+            return Verdict(
+                Kind.NO_REGRESSION,
+                self._none_sentence(visible),
+                ends=ends,
+                smallest_visible=visible,
+                notes=self._function_note() if INSTRUCTIONS in visible else (),
+            )
         self._bench.store.update_bisection(self._bench.bisection, regime=regime.value)
         self._bench.watch("regime", regime=regime.value, metric=metric, percent=change.percent, min_step=plan.min_step)
         if change.percent * self._direction < 0:
@@ -159,17 +169,21 @@ class Runner:
         return change
 
     def _differs_after_fork(self, fork: str, bad: str, yardstick: Yardstick) -> bool:
-        purpose = Purpose.SEARCH if yardstick.regime is Regime.EXACT else Purpose.CLOCK
-        rounds = max(END_REPEATS, yardstick.repeats) if purpose == Purpose.SEARCH else MOST_CLOCK_ROUNDS // 2
+        exact = yardstick.regime is Regime.EXACT
+        purpose = Purpose.SEARCH if exact else Purpose.clock(fork)
+        rounds = max(END_REPEATS, yardstick.repeats) if exact else MOST_CLOCK_ROUNDS // 2
         before, after = (yardstick.samples(rows) for rows in self._lab.rounds([fork, bad], purpose, rounds))
-        return surely_differs(step(before, after), self._direction, yardstick.min_step)
+        change = step(before, after)
+        if exact:
+            return self._direction * change.percent >= yardstick.min_step
+        return surely_differs(change, self._direction, yardstick.min_step)
 
     def _at_fork(self, fork: str, metric: str, ends: Mapping[str, Step], visible: Mapping[str, float]) -> Verdict:
         question = self._question
         return Verdict(
             Kind.FORK_POINT,
             f"the difference is already there at the fork point {fork[:12]}: nothing after it on the way to "
-            f"{question.bad} adds to it; {question.good} is cheaper because of its own branch",
+            f"{question.bad} adds to it; what sets {question.good} apart is on its own branch",
             metric=metric,
             ends=ends,
             smallest_visible=visible,
@@ -210,8 +224,17 @@ class Runner:
 
     def _none_sentence(self, visible: Mapping[str, float]) -> str:
         question = self._question
-        parts = ", ".join(f"{metric} by {percent:.2f} % or more" for metric, percent in visible.items())
-        return f"no {question.find.value} from {question.good} to {question.bad}: neither would have hidden {parts}"
+        parts = " or ".join(f"{percent:.2f} % in {metric}" for metric, percent in visible.items())
+        return f"no {question.find.value} from {question.good} to {question.bad}: one of {parts} would have been seen"
+
+    def _function_note(self) -> tuple[str, ...]:
+        """What the profiles of the ends say of steps that cancel in the total."""
+        rows = [self._lab.probes(sha, Purpose.SEARCH, 1) for sha in (self._question.good_sha, self._question.bad_sha)]
+        costs = {n: search.Cost(fmean(instructions(side)), mean_profile(side)) for n, side in enumerate(rows)}
+        if not all(cost.functions for cost in costs.values()):
+            return ()
+        largest = search.largest_change(search.State(len(costs), costs), 0, 1)
+        return (f"no function changed by more than {largest:.2f} % net: steps that cancel in the total are no larger",)
 
     def _record(self, path: Path, name: str) -> None:
         rows = [(sha, group[0], path.subjects.get(sha, "")) for group in path.classes for sha in group]

@@ -17,7 +17,7 @@ from cpubisect.errors import UserError
 from cpubisect.history import History
 from cpubisect.lab import Bench, Watch, remove_leftovers
 from cpubisect.paths import Home
-from cpubisect.question import Question
+from cpubisect.question import MetricChoice, Question
 from cpubisect.runner import Runner
 from cpubisect.store import BisectionRow, Store
 from cpubisect.verdict import Verdict
@@ -100,6 +100,8 @@ class Session:
         matrix = Matrix.load(Path(question.matrix))
         engine = engine_named(matrix, question.engine)
         counter = Counter(row.counter) if row.counter else choose(examine()).counter
+        if counter is Counter.NONE and question.metric is MetricChoice.INSTRUCTIONS:
+            raise UserError("this host cannot count instructions", "`bisect doctor` says why; or use --metric cpu")
         if row.counter is None:
             self.store.update_bisection(bisection, counter=counter.value)
 
@@ -149,7 +151,11 @@ def _stoppable() -> Iterator[None]:
     def stop(number: int, _frame: FrameType | None) -> None:
         raise Stopped(signal.Signals(number).name)
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before = {
+        number: signal.signal(number, stop)
+        for number in (signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
     try:
         yield
     finally:

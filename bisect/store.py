@@ -328,7 +328,7 @@ class Store:
             .join(schema.uses, schema.uses.c.build == schema.builds.c.id)
             .join(schema.bisections, schema.bisections.c.id == schema.uses.c.bisection)
             .where(
-                schema.bisections.c.state.in_(("running", "interrupted")),
+                schema.bisections.c.state.in_(("running", "interrupted", "cancelled")),
                 schema.builds.c.artifact.is_not(None),
             )
         )
