@@ -95,7 +95,7 @@ def as_text(data: Json) -> str:
     """Plain text, at most 76 columns wide."""
     lines = [*_wrapped(_headline(data)), ""]
     for title, rows in _sections(data):
-        lines += [title, *("  " + row for row in rows), ""]
+        lines += [title, *(f"  {row}".rstrip() for row in rows), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -1,6 +1,7 @@
 """Whole bisections over small histories of a one-file db_bench whose cost is a macro: every kind of verdict."""
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -174,3 +175,29 @@ def test_cpu_time_alone_finds_a_large_step(home: Path, tmp_path: Path) -> None:
     (culprit,) = data["verdict"]["culprits"]
     assert culprit["sha"] == shas[4]
     assert culprit["steps"]["cpu us/query"]["low"] > 50
+
+
+def test_a_commit_that_crashes_when_probed_cannot_be_told_from_its_neighbour(home: Path, tmp_path: Path) -> None:
+    crash = "#define CRASH\n"
+    shas = history(tree(1000), cost(1000, "/* 1 */"), cost(1200, crash), cost(1200)).write(tmp_path / "kv")
+    data = ask(tmp_path / "kv", shas[1], "main", home=home)
+    assert data["verdict"]["kind"] == "one-of"
+    (group,) = data["verdict"]["groups"]
+    assert group["commits"] == [shas[3], shas[4]]
+    assert "probe:" in group["why"]
+
+
+def test_without_a_counter_instructions_cannot_be_asked_for(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for program in ("git", "ccache", "gcc-12", "g++-12", "make", "sh", "ar", "ranlib", "gcc-ar", "uname"):
+        if found := shutil.which(program):
+            (tools / program).symlink_to(found)
+    monkeypatch.setenv("PATH", str(tools))
+    shas = history(tree(1000), cost(1100)).write(tmp_path / "kv")
+    words = ["start", shas[1], "main", "--test", "readrandom", "--repo", str(tmp_path / "kv"), "--quiet"]
+    result = CliRunner().invoke(main, [*words, "--metric", "instructions"])
+    assert result.exit_code == 2
+    assert "cannot count instructions" in result.stderr
