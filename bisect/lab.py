@@ -95,9 +95,11 @@ class Lab:
             )
         except UserError as reason:
             raise Unobservable(reason.problem) from reason
+        tried_here = {build.id for build, _ in bench.store.builds(bench.bisection)}
         for row in bench.store.builds_of_recipe(recipe.key()):
             kept = row.artifact is not None and self._artifacts.path(row.artifact) is not None
-            if kept or row.outcome == Outcome.FAILED:
+            # Another bisection's failure may have been the host's: a missing package, since installed.
+            if kept or (row.outcome == Outcome.FAILED and row.id in tried_here):
                 bench.store.use_build(bench.bisection, row.id)
                 bench.watch("build-reused", sha=sha, outcome=row.outcome)
                 return row

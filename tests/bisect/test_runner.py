@@ -201,3 +201,11 @@ def test_without_a_counter_instructions_cannot_be_asked_for(
     result = CliRunner().invoke(main, [*words, "--metric", "instructions"])
     assert result.exit_code == 2
     assert "cannot count instructions" in result.stderr
+
+
+def test_a_failed_build_is_tried_again_by_another_bisection(home: Path, tmp_path: Path) -> None:
+    shas = history(tree(1000), cost(1000, "#error not today\n"), cost(1100)).write(tmp_path / "kv")
+    for _ in range(2):
+        data = ask(tmp_path / "kv", shas[2], "main", home=home)
+        assert data["verdict"]["kind"] == "unbuildable"
+        assert data["totals"]["builds_made"] == 1
