@@ -5,9 +5,10 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -156,8 +157,7 @@ def run(
     that fails or does not exist.
     """
     started = time.monotonic()
-    path = log if log is not None else None
-    with _open_output(path) as sink:
+    with _open_output(log) as sink:
         offset = sink.seek(0, os.SEEK_END)
         with Guarded(argv, cwd=cwd, env=env, output=sink) as child:
             in_time = child.wait(timeout_s)
@@ -168,13 +168,11 @@ def run(
     result = child.finished(timed_out=not in_time, output=text)
     if in_time:
         return result
-    return Finished(**{**result.__dict__, "wall_seconds": time.monotonic() - started})
+    return replace(result, wall_seconds=time.monotonic() - started)
 
 
 def _open_output(path: Path | None) -> IO[bytes]:
     if path is None:
-        import tempfile
-
         return tempfile.TemporaryFile()
     path.parent.mkdir(parents=True, exist_ok=True)
     return path.open("a+b")

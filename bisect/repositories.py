@@ -14,7 +14,7 @@ from cpubisect.process import run
 
 _URL = re.compile(r"(?:https?|ssh|git|file)://|[\w.-]+@[\w.-]+:")
 CLONE_LIMIT_S = 4 * 3600.0
-_ENVIRONMENT_NOTE = "pass --repo PATH of a clone that you have"
+_NEXT_STEP = "pass --repo PATH of a clone that you have"
 
 
 def is_url(name: str) -> bool:
@@ -36,7 +36,7 @@ def local_clone(home: Home, url: str) -> Path:
         )
         if not done.ok:
             shutil.rmtree(fresh, ignore_errors=True)
-            raise UserError(f"cannot clone {url} ({_first_error(done.output)})", _ENVIRONMENT_NOTE)
+            raise UserError(f"cannot clone {url} ({_first_error(done.output)})", _NEXT_STEP)
         fresh.rename(target)
     return target
 
@@ -47,7 +47,7 @@ def refresh(home: Home, url: str) -> None:
     with _one_at_a_time(target):
         done = run(["git", "-C", target, "fetch", "--quiet", "--prune", "--tags"], timeout_s=CLONE_LIMIT_S)
     if not done.ok:
-        raise UserError(f"cannot fetch from {url} ({_first_error(done.output)})", _ENVIRONMENT_NOTE)
+        raise UserError(f"cannot fetch from {url} ({_first_error(done.output)})", _NEXT_STEP)
 
 
 def _target(home: Home, url: str) -> Path:

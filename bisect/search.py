@@ -135,6 +135,7 @@ def percent_change(state: State, low: int, high: int) -> float:
 _OPERATOR = re.compile(r"\boperator(?:\(\)|\[\]|->\*?|<=>|<<=?|>>=?|&&|\|\||\+\+|--|[-+*/%^&|!=<>]=?|[~,])?")
 
 
+@lru_cache(maxsize=65536)
 def bare_name(function: str) -> str:
     """A function without its template arguments, parameters and return type, as `space::Class::name`.
 
@@ -166,12 +167,14 @@ def by_bare_name(functions: Mapping[str, float]) -> dict[str, float]:
     """Costs added up over functions of one bare name."""
     sums: dict[str, float] = {}
     for function, cost in functions.items():
-        name = _bare(function)
+        name = bare_name(function)
         sums[name] = sums.get(name, 0.0) + cost
     return sums
 
 
-_bare = lru_cache(maxsize=65536)(bare_name)
+def named_changes(before: Cost, after: Cost) -> dict[str, float]:
+    """`function_changes` by bare name: a function whose signature changed is one function."""
+    return function_changes(*(Cost(cost.total, by_bare_name(cost.functions)) for cost in (before, after)))
 
 
 def function_changes(before: Cost, after: Cost) -> dict[str, float]:
@@ -191,8 +194,7 @@ def largest_change(state: State, low: int, high: int) -> float:
     before, after = state.costs[low], state.costs[high]
     if not before.functions or not after.functions:
         return abs(percent_change(state, low, high))
-    named = (Cost(cost.total, by_bare_name(cost.functions)) for cost in (before, after))
-    changes = net_of_shifts(function_changes(*named))
+    changes = net_of_shifts(named_changes(before, after))
     return max((abs(change) for change in changes.values()), default=0.0) / state.costs[0].total * 100
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from cpubisect.search import Cost, by_bare_name, net_of_shifts
+from cpubisect.search import Cost, bare_name, named_changes, net_of_shifts
 
 FLOOR = 0.3
 """The part of the prior weight that is spread evenly over all candidates, whatever the profile says."""
@@ -56,12 +56,11 @@ def growths(before: Cost, after: Cost, direction: int) -> list[Growth]:
 
     Allocator and C library functions are left out: they tell of their callers, which are in the profile themselves.
     """
-    changes = net_of_shifts(_changes(by_bare_name(before.functions), by_bare_name(after.functions)))
+    changes = net_of_shifts(named_changes(before, after))
     grown = sorted((name for name, change in changes.items() if change * direction > 0), key=lambda n: -abs(changes[n]))
     symbols: dict[str, set[str]] = {}
     for symbol in after.functions.keys() | before.functions.keys():
-        (bare,) = by_bare_name({symbol: 0.0})
-        symbols.setdefault(bare, set()).add(symbol)
+        symbols.setdefault(bare_name(symbol), set()).add(symbol)
     kept = [name for name in grown if not _LIBRARY.match(name)][:MOST_FUNCTIONS]
     whole = sum(abs(changes[name]) for name in kept)
     return [
@@ -110,8 +109,3 @@ def suspicions(touched: Sequence[set[str]], grown: Sequence[Growth]) -> list[Sus
     if not total:
         return [Suspicion(even, {}) for _ in touched]
     return [Suspicion(FLOOR * even + (1 - FLOOR) * sum(found.values()) / total, found) for found in evidence]
-
-
-def _changes(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
-    names = before.keys() | after.keys()
-    return {name: after.get(name, 0.0) - before.get(name, 0.0) for name in names}
