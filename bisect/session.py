@@ -53,12 +53,11 @@ class Session:
         row = self.store.bisection(bisection)
         if row.state not in RESUMABLE:
             raise UserError(f"bisection {bisection} is {row.state}", f"`bisect report {bisection}` shows its answer")
-        question = Question.from_json(row.question)
         with self._alone(bisection), _stoppable():
             remove_leftovers(self.home.work)
             self.store.update_bisection(bisection, state="running", owner={"pid": os.getpid(), "since": time.time()})
             try:
-                verdict = Runner(self._bench(bisection, question, row, watch)).run()
+                verdict = Runner(self.bench(bisection, watch)).run()
             except BaseException:
                 cancelled = self.store.bisection(bisection).state == "cancelled"
                 if cancelled:
@@ -96,7 +95,10 @@ class Session:
         except UserError:
             return True
 
-    def _bench(self, bisection: int, question: Question, row: BisectionRow, watch: Watch) -> Bench:
+    def bench(self, bisection: int, watch: Watch) -> Bench:
+        """All that a bisection's builds and probes need; raises UserError if the host lacks the counter it asks for."""
+        row = self.store.bisection(bisection)
+        question = Question.from_json(row.question)
         matrix = Matrix.load(Path(question.matrix))
         engine = engine_named(matrix, question.engine)
         counter = Counter(row.counter) if row.counter else choose(examine()).counter

@@ -1,0 +1,135 @@
+"""What `git bisect run` costs with this project's builder and probe, to be compared with `bisect start`.
+
+    python benchmarks/plain_bisection.py GOOD BAD --repo CLONE --test TEST --home DIRECTORY
+
+`DIRECTORY` holds a store and a compiler cache of its own: an empty one makes every first build a cold one. Both ends
+are measured; a commit is bad if it costs more than the middle between them; git chooses all others. Prints one JSON
+object with the culprit, the builds, and their time.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import fmean
+
+from cpubisect.ask import Ask, ask
+from cpubisect.lab import Lab, Purpose, Unobservable
+from cpubisect.narrow import instructions
+from cpubisect.paths import Home
+from cpubisect.question import Find, MetricChoice
+from cpubisect.session import Session
+from cpubisect.store import Store
+
+GOOD, BAD, SKIP, ABORT = 0, 1, 125, 128
+"""What `git bisect run` reads from an exit code."""
+
+
+def tell(kind: str, **data: object) -> None:
+    """One line of progress per finished step."""
+    if kind in ("build-finished", "probe-finished", "unobservable"):
+        print(time.strftime("%H:%M:%S"), kind, *(f"{key}={data[key]}" for key in data), file=sys.stderr, flush=True)
+
+
+def open_session(home: str) -> Session:
+    """The session of a home directory, whatever the environment says."""
+    os.environ["CPUBISECT_HOME"] = home
+    opened = Home.open()
+    return Session(opened, Store(opened.store))
+
+
+def cost(session: Session, bisection: int, sha: str) -> float:
+    """Instructions per query of one commit; raises Unobservable."""
+    lab = Lab(session.bench(bisection, tell))
+    return fmean(instructions(lab.probes(sha, Purpose.SEARCH, 1)))
+
+
+def step(session: Session, bisection: int, sha: str, limit: float, direction: int) -> int:
+    """The exit code for one commit."""
+    try:
+        return BAD if direction * (cost(session, bisection, sha) - limit) > 0 else GOOD
+    except Unobservable as reason:
+        print(f"{sha[:12]} is skipped: {reason}", file=sys.stderr)
+        return SKIP
+
+
+def bisect(arguments: argparse.Namespace) -> dict[str, object]:
+    """The whole bisection; raises UserError for what cannot be asked, CalledProcessError if git fails."""
+    session = open_session(arguments.home)
+    started = time.time()
+    asked = Ask(
+        arguments.good,
+        arguments.bad,
+        arguments.test,
+        arguments.repo,
+        engine=None,
+        metric=MetricChoice.INSTRUCTIONS,
+        find=Find(arguments.find),
+        given=dict(pair.split("=", 1) for pair in arguments.set),
+        min_step=None,
+        toolchain=None,
+        matrix=None,
+        jobs=arguments.jobs,
+    )
+    question = ask(session.home, asked, tell)
+    bisection = session.begin(question)
+    good, bad = (cost(session, bisection, sha) for sha in (question.good_sha, question.bad_sha))
+    clone = Path(arguments.home) / f"clone-{bisection}"
+    subprocess.run(
+        ["git", "clone", "--quiet", "--shared", "--no-checkout", question.repository, str(clone)], check=True
+    )
+    begin = ["git", "bisect", "start", "--no-checkout", "--first-parent", question.bad_sha, question.good_sha]
+    subprocess.run(begin, cwd=clone, check=True, stdout=sys.stderr)
+    again = [sys.executable, str(Path(__file__).resolve()), "--step", str(bisection), "--home", arguments.home]
+    again += ["--limit", repr((good + bad) / 2), "--direction", str(question.find.direction)]
+    done = subprocess.run(["git", "bisect", "run", *again], cwd=clone, stdout=sys.stderr, check=False)
+    found = subprocess.run(
+        ["git", "rev-parse", "refs/bisect/bad"], cwd=clone, check=True, capture_output=True, text=True
+    )
+    builds = [row for row, _ in session.store.builds(bisection)]
+    probes, probe_seconds = session.store.probe_count(bisection)
+    session.store.update_bisection(bisection, state="finished", finished=time.time())
+    return {
+        "found": done.returncode == 0,
+        "culprit": found.stdout.strip(),
+        "percent_of_ends": (bad / good - 1) * 100,
+        "builds": len(builds),
+        "build_wall_seconds": round(sum(row.wall_seconds for row in builds)),
+        "build_cpu_seconds": round(sum(row.cpu_seconds for row in builds)),
+        "cache_hits": sum(row.cache_hits for row in builds),
+        "cache_misses": sum(row.cache_misses for row in builds),
+        "probes": probes,
+        "probe_seconds": round(probe_seconds),
+        "elapsed_seconds": round(time.time() - started),
+        "commits": [row.sha for row in builds],
+    }
+
+
+def main() -> int:
+    """Run it all, or be the step that `git bisect run` calls."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("good", nargs="?")
+    parser.add_argument("bad", nargs="?")
+    parser.add_argument("--repo", default=".")
+    parser.add_argument("--test")
+    parser.add_argument("--home", required=True)
+    parser.add_argument("--find", default="regression", choices=[find.value for find in Find])
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--step", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--limit", type=float, help=argparse.SUPPRESS)
+    parser.add_argument("--direction", type=int, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.step is None:
+        print(json.dumps(bisect(arguments), indent=2))
+        return 0
+    head = subprocess.run(["git", "rev-parse", "BISECT_HEAD"], check=True, capture_output=True, text=True)
+    session = open_session(arguments.home)
+    return step(session, arguments.step, head.stdout.strip(), arguments.limit, arguments.direction)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
