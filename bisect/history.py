@@ -15,7 +15,6 @@ from cpubisect.repository import Repository
 from cpubisect.version import Version
 
 _DIFFS_AT_ONCE = 2000
-_PATCHES_AT_ONCE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,27 +206,6 @@ class History:
         for first in range(0, len(commits), _DIFFS_AT_ONCE):
             some = commits[first : first + _DIFFS_AT_ONCE]
             yield from self._changes([(commit.sha, commit.parent) for commit in some])
-
-    def diffs(self, commits: Sequence[tuple[str, str]], endings: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
-        """The diff of each (sha, parent) pair in files whose names end so, as lines without context."""
-        for first in range(0, len(commits), _PATCHES_AT_ONCE):
-            some = commits[first : first + _PATCHES_AT_ONCE]
-            output = self._repository.run(
-                *("diff-tree", "--stdin", "--always", "-r", "-p", "-U0", "--no-renames", "--no-ext-diff"),
-                "--no-textconv",
-                stdin=(f"{sha} {parent}" for sha, parent in some),
-            )
-            found: dict[str, list[str]] = {sha: [] for sha, _ in some}
-            lines: list[str] = []
-            wanted = False
-            for line in output.decode(errors="replace").splitlines():
-                if line in found:
-                    lines = found[line]
-                elif line.startswith("diff --git "):
-                    wanted = line.rstrip('"').endswith(endings)
-                elif wanted:
-                    lines.append(line)
-            yield from found.items()
 
     def changed_paths(self, sha: str, parent: str | None = None) -> tuple[str, ...]:
         """The paths that differ between a commit and `parent` (default: its first; a root commit: all its files)."""

@@ -7,10 +7,10 @@ from statistics import fmean
 from cpubisect.ends import Regime
 from cpubisect.lab import Bench, Lab, Purpose, Unobservable
 from cpubisect.path import Path
+from cpubisect.prior import Prior
 from cpubisect.search import Cost, Done, Measure, State, next_move
 from cpubisect.stats import standard_error_percent
 from cpubisect.store import ProbeRow
-from cpubisect.suspects import growths, suspicions, words_touched
 from cpubisect.workloads.probe import CPU, INSTRUCTIONS
 
 FEWEST_ROUNDS = 3
@@ -27,9 +27,6 @@ no more than these."""
 
 FEWEST_FOR_PRIOR = 5
 """On a shorter path there is nothing to gain from a prior."""
-
-SUSPECTS_TOLD = 5
-SOURCES = (".c", ".cc", ".cpp", ".h", ".hpp", ".ic", ".i", ".yy")
 
 
 @dataclass(frozen=True)
@@ -88,25 +85,15 @@ class Narrower:
         before, after = state.costs[0], state.costs[path.size - 1]
         if path.size < FEWEST_FOR_PRIOR or not before.functions or not after.functions:
             return ()
-        grown = growths(before, after, self._yardstick.direction)
-        wanted = frozenset(word for growth in grown for word in growth.words)
-        shas = [path.built(number) for number in range(1, path.size)]
-        diffs = self._bench.history.diffs([(sha, path.parents[sha]) for sha in shas], SOURCES)
-        found = suspicions([words_touched(lines, wanted) for _, lines in diffs], grown)
-        ranked = sorted(zip(shas, found, strict=True), key=lambda pair: -pair[1].weight)
-        top = [
-            {"sha": sha, "weight": s.weight, "because": sorted(s.because, key=lambda word: -s.because[word])[:3]}
-            for sha, s in ranked[:SUSPECTS_TOLD]
-            if s.because
-        ]
-        self._bench.watch("suspects", top=top, inside=list(path.inside))
-        return (0.0, *(s.weight for s in found))
+        prior = Prior(self._bench, path)
+        prior.record(before, after)
+        return (0.0, *prior.weights(0, path.size - 1, before, after))
 
     def cost(self, sha: str) -> Cost:
         """What a commit costs per query; raises Unobservable."""
         if self._yardstick.regime is Regime.EXACT:
             rows = self._lab.probes(sha, Purpose.SEARCH, self._yardstick.repeats)[: self._yardstick.repeats]
-            return Cost(fmean(instructions(rows)), mean_profile(rows))
+            return Cost(fmean(instructions(rows)), mean_profile(rows), mean_attributed(rows))
         return Cost(self._settled_cpu(sha))
 
     def _settled_cpu(self, sha: str) -> float:
@@ -140,6 +127,14 @@ def cpu_samples(rows: Sequence[ProbeRow]) -> list[float]:
 
 def mean_profile(rows: Sequence[ProbeRow]) -> Mapping[str, float]:
     """Instructions per query of every function, averaged over probes."""
-    profiles = [row.profile for row in rows]
+    return _mean([row.profile for row in rows])
+
+
+def mean_attributed(rows: Sequence[ProbeRow]) -> Mapping[str, float]:
+    """`mean_profile` with what libraries did for each function, over the probes that know; empty if none does."""
+    return _mean([row.attributed for row in rows if row.attributed])
+
+
+def _mean(profiles: Sequence[Mapping[str, float]]) -> dict[str, float]:
     names = {name for profile in profiles for name in profile}
     return {name: fmean(profile.get(name, 0.0) for profile in profiles) for name in names}

@@ -13,6 +13,7 @@ from sqlalchemy import (
     MetaData,
     String,
     Table,
+    inspect,
     text,
 )
 from sqlalchemy.types import JSON
@@ -93,7 +94,19 @@ probes = Table(
     Column("profile", LargeBinary),
     Column("variables", JSON, nullable=False),
     Column("commands", JSON, nullable=False),
+    Column("attributed", LargeBinary),
     Index("probes_by_build", "bisection", "build", "purpose"),
+)
+
+suspects = Table(
+    "suspects",
+    metadata,
+    Column("bisection", ForeignKey("bisections.id", ondelete="CASCADE"), primary_key=True),
+    Column("path", String, primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("sha", String, nullable=False),
+    Column("weight", Float, nullable=False),
+    Column("because", JSON, nullable=False),
 )
 
 samples = Table(
@@ -120,7 +133,14 @@ def _create_all(connection: Connection) -> None:
     metadata.create_all(connection)
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_all,)
+def _attributed_and_suspects(connection: Connection) -> None:
+    # A new file has both already: it was made from today's tables.
+    if "attributed" not in {column["name"] for column in inspect(connection).get_columns("probes")}:
+        connection.execute(text("ALTER TABLE probes ADD COLUMN attributed BLOB"))
+    suspects.create(connection, checkfirst=True)
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_all, _attributed_and_suspects)
 """Applied in order, each once; the count of those applied is SQLite's `user_version`. Append, never edit."""
 
 

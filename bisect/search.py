@@ -26,10 +26,12 @@ STRONG_SUSPECT = 8.0
 
 @dataclass(frozen=True)
 class Cost:
-    """What one build costs per query: the `total` and, where the counter tells, each function's self cost."""
+    """What one build costs per query: the `total` and, where the counter tells, each function's self cost, and by
+    function with what libraries did for it (`attributed`)."""
 
     total: float
     functions: Mapping[str, float] = field(default_factory=dict)
+    attributed: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

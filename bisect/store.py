@@ -7,7 +7,7 @@ import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,8 @@ class BuildRow:
 
 @dataclass(frozen=True)
 class ProbeRow:
-    """A finished probe as stored; `error` says why it failed, `profile` maps functions to instructions/query."""
+    """A finished probe as stored; `error` says why it failed, `profile` maps functions to instructions/query (self
+    cost), `attributed` likewise with what libraries did for them (empty in stores of before that was kept)."""
 
     id: int
     build: int
@@ -54,6 +55,18 @@ class ProbeRow:
     profile: Mapping[str, float]
     variables: Mapping[str, str]
     commands: tuple[str, ...]
+    attributed: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SuspectRow:
+    """A candidate's place in the ranking of a path: `position` is its number there, `weight` its prior weight, and
+    `because` maps each reason to the part of the weight that it stands for."""
+
+    position: int
+    sha: str
+    weight: float
+    because: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -172,6 +185,25 @@ class Store:
             query = query.where(table.c.path == path)
         return [(row[0], row[1], row[2], row[3], row[4]) for row in self._read(query)]
 
+    def set_suspects(self, bisection: int, path: str, rows: Sequence[SuspectRow]) -> None:
+        """Record the ranking of a path, in place of an earlier one."""
+        table = schema.suspects
+        with self._write() as connection:
+            connection.execute(delete(table).where(table.c.bisection == bisection, table.c.path == path))
+            if rows:
+                connection.execute(
+                    insert(table), [{"bisection": bisection, "path": path, **asdict(row)} for row in rows]
+                )
+
+    def suspects(self, bisection: int, path: str) -> list[SuspectRow]:
+        """The recorded ranking of a path, the strongest suspect first; among equals in the path's order."""
+        table = schema.suspects
+        query = select(table.c.position, table.c.sha, table.c.weight, table.c.because)
+        query = query.where(table.c.bisection == bisection, table.c.path == path)
+        return [
+            SuspectRow(**row._mapping) for row in self._read(query.order_by(table.c.weight.desc(), table.c.position))
+        ]
+
     def add_build(self, bisection: int, result: BuildResult, artifact: str | None, started: float) -> BuildRow:
         """Record a finished build, made for this bisection."""
         values = {
@@ -252,6 +284,7 @@ class Store:
             "profile": pack(result.profile) if result else None,
             "variables": dict(result.variables) if result else {},
             "commands": list(result.commands) if result else [],
+            "attributed": pack(result.attributed) if result else None,
         }
         with self._write() as connection:
             inserted = connection.execute(insert(schema.probes).values(values)).inserted_primary_key
@@ -296,6 +329,7 @@ class Store:
                 profile=unpack(row.profile) if row.profile else {},
                 variables=row.variables,
                 commands=tuple(row.commands),
+                attributed=unpack(row.attributed) if row.attributed else {},
             )
             for row in rows
         ]
