@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cpubisect.lab import Purpose
+from cpubisect.question import Question
 from cpubisect.session import Session
 from cpubisect.store import BuildRow, ProbeRow
 from cpubisect.verdict import finite
@@ -22,6 +23,7 @@ def gather(session: Session, bisection: int) -> Json:
     store = session.store
     row = store.bisection(bisection)
     question = row.question
+    tests = Question.from_json(question).tests
     builds = store.builds(bisection)
     probes = store.probes(bisection)
     probe_count, probe_seconds = store.probe_count(bisection)
@@ -49,6 +51,7 @@ def gather(session: Session, bisection: int) -> Json:
         "good": {"name": question["good"], "sha": question["good_sha"]},
         "bad": {"name": question["bad"], "sha": question["bad_sha"]},
         "test": question["test"],
+        **({"tests": list(tests)} if len(tests) > 1 else {}),
         "parameters": question["parameters"],
         "given": question["given"],
         "find": question["find"],
@@ -62,7 +65,7 @@ def gather(session: Session, bisection: int) -> Json:
         "host": row.host,
         "verdict": row.verdict,
         "totals": totals,
-        "commits": [_commit(build, subjects.get(build.sha, ""), probes) for build, _ in builds],
+        "commits": [_commit(build, subjects.get(build.sha, ""), probes, tests) for build, _ in builds],
     }
     plain: Json = finite(data)
     return plain
@@ -72,9 +75,14 @@ def _of_search(purpose: str) -> bool:
     return purpose == Purpose.SEARCH or purpose.startswith(Purpose.CLOCK)
 
 
-def _commit(build: BuildRow, subject: str, probes: Sequence[ProbeRow]) -> Json:
+def _values(probes: Sequence[ProbeRow]) -> Json:
+    values = {m: [v for probe in probes for v in probe.values.get(m, ())] for m in METRICS}
+    return {metric: found for metric, found in values.items() if found}
+
+
+def _commit(build: BuildRow, subject: str, probes: Sequence[ProbeRow], tests: Sequence[str]) -> Json:
     own = [probe for probe in probes if probe.build == build.id and _of_search(probe.purpose)]
-    values = {m: [v for probe in own for v in probe.values.get(m, ())] for m in METRICS}
+    by_test = {test: _values([probe for probe in own if probe.test == test]) for test in tests}
     return {
         "sha": build.sha,
         "subject": subject,
@@ -87,7 +95,7 @@ def _commit(build: BuildRow, subject: str, probes: Sequence[ProbeRow]) -> Json:
         "cache_hits": build.cache_hits,
         "cache_misses": build.cache_misses,
         "log": build.log,
-        "values": {metric: found for metric, found in values.items() if found},
+        "values": by_test if len(tests) > 1 else by_test[tests[0]],
     }
 
 
@@ -109,14 +117,35 @@ def as_markdown(data: Json) -> str:
 
 def _headline(data: Json) -> str:
     verdict = data["verdict"]
-    if verdict is None:
+    if verdict is None or data["state"] != "finished":
         return f"bisection {data['id']} is {data['state']}: no answer yet"
     return f"{verdict['kind']}: {verdict['summary']}"
 
 
-def _sections(data: Json) -> list[tuple[str, list[str]]]:
+def verdicts(data: Json) -> dict[str, Json]:
+    """The verdicts there are, each by what stands before it: the test's name and a colon if there are several."""
     verdict = data["verdict"] or {}
+    return {f"{test}: ": found for test, found in verdict["tests"].items()} if "tests" in verdict else {"": verdict}
+
+
+def _sections(data: Json) -> list[tuple[str, list[str]]]:
     sections = [("Question", _question(data))]
+    for name, verdict in verdicts(data).items():
+        sections += [(f"{name}{title}", rows) for title, rows in _answer(verdict, told=bool(name))]
+    if data["commits"]:
+        for test in data.get("tests", ()):
+            rows = [{**commit, "values": commit["values"][test]} for commit in data["commits"]]
+            sections.append((f"{test}: Commits measured", _commits(rows)))
+        if "tests" not in data:
+            sections.append(("Commits measured", _commits(data["commits"])))
+    sections.append(("Cost", _cost(data["totals"])))
+    sections.append(("To reproduce", _continued(reproduce(data))))
+    return sections
+
+
+def _answer(verdict: Json, *, told: bool) -> list[tuple[str, list[str]]]:
+    """What is to be said of one test's verdict; `told` if that includes the verdict itself."""
+    sections = [("Answer", _wrapped(f"{verdict['kind']}: {verdict['summary']}", WIDTH - 2))] if told else []
     if verdict.get("ends"):
         sections.append(("Good against bad", _steps(verdict["ends"])))
     for culprit in verdict.get("culprits", ()):
@@ -125,10 +154,6 @@ def _sections(data: Json) -> list[tuple[str, list[str]]]:
         sections.append((f"One of {len(group['commits'])} commits", _group(group)))
     if verdict.get("notes"):
         sections.append(("Notes", [line for note in verdict["notes"] for line in _wrapped(note, WIDTH - 2)]))
-    if data["commits"]:
-        sections.append(("Commits measured", _commits(data["commits"])))
-    sections.append(("Cost", _cost(data["totals"])))
-    sections.append(("To reproduce", _continued(reproduce(data))))
     return sections
 
 
@@ -141,7 +166,11 @@ def _question(data: Json) -> list[str]:
         f"searched   {data['find']}, metric {data['metric']}, counter {data['counter']}",
         f"           regime {data['regime'] or '-'}",
     ]
-    settings = " ".join(f"{key}={value}" for key, value in sorted(data["parameters"].items()))
+    chosen = data["parameters"].items() if "tests" in data else [("", data["parameters"])]
+    settings = "; ".join(
+        (f"{test}: " if test else "") + " ".join(f"{key}={value}" for key, value in sorted(parameters.items()))
+        for test, parameters in chosen
+    )
     for key, text in (("settings", settings), ("host", ", ".join(f"{k} {v}" for k, v in host.items() if v))):
         wrapped = _wrapped(text, WIDTH - 13)
         rows += [f"{key if n == 0 else '':<11}{line}" for n, line in enumerate(wrapped)]
@@ -227,7 +256,8 @@ def _cost(totals: Json) -> list[str]:
 
 def reproduce(data: Json) -> list[str]:
     """The words of the command that asks the same question again."""
-    words = ["bisect", "start", data["good"]["sha"], data["bad"]["sha"], "--test", data["test"]]
+    words = ["bisect", "start", data["good"]["sha"], data["bad"]["sha"]]
+    words += [word for test in data.get("tests", [data["test"]]) for word in ("--test", test)]
     words += ["--repo", data["repository"], "--engine", data["engine"]]
     if data["find"] != "regression":
         words += ["--find", data["find"]]

@@ -13,6 +13,7 @@ from sqlalchemy import (
     MetaData,
     String,
     Table,
+    inspect,
     text,
 )
 from sqlalchemy.types import JSON
@@ -67,6 +68,7 @@ builds = Table(
     Column("cache_misses", Integer, nullable=False),
     Column("compiled", JSON, nullable=False),
     Column("log", String, nullable=False),
+    Column("code", String, nullable=False, server_default=""),
 )
 
 uses = Table(
@@ -120,7 +122,12 @@ def _create_all(connection: Connection) -> None:
     metadata.create_all(connection)
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_all,)
+def _add_code(connection: Connection) -> None:
+    if "code" not in {column["name"] for column in inspect(connection).get_columns("builds")}:
+        connection.execute(text("ALTER TABLE builds ADD COLUMN code VARCHAR NOT NULL DEFAULT ''"))
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_all, _add_code)
 """Applied in order, each once; the count of those applied is SQLite's `user_version`. Append, never edit."""
 
 
