@@ -42,6 +42,7 @@ def gather(session: Session, bisection: int) -> Json:
         "probe_seconds": round(probe_seconds, 1),
         "elapsed_seconds": round((row.finished or time.time()) - row.created, 1),
     }
+    equal = {event["sha"]: event["twin"] for _, _, kind, event in store.events(bisection) if kind == "equal-code"}
     subjects = {sha: subject for _, _, sha, _, subject in candidates}
     data: Json = {
         "id": row.id,
@@ -65,7 +66,10 @@ def gather(session: Session, bisection: int) -> Json:
         "host": row.host,
         "verdict": row.verdict,
         "totals": totals,
-        "commits": [_commit(build, subjects.get(build.sha, ""), probes, tests) for build, _ in builds],
+        "commits": [
+            {**_commit(build, subjects.get(build.sha, ""), probes, tests), "equal_to": equal.get(build.sha)}
+            for build, _ in builds
+        ],
     }
     plain: Json = finite(data)
     return plain
@@ -233,6 +237,8 @@ def _commits(commits: Sequence[Json]) -> list[str]:
             remarks.append(f"{commit['outcome']}: {commit['first_error']}")
         elif commit["first_error"]:
             remarks.append(f"probe: {commit['first_error']}")
+        if commit["equal_to"]:
+            remarks.append(f"code of {commit['equal_to'][:12]}")
         if commit["repairs"]:
             remarks.append(f"{len(commit['repairs'])} repairs")
         rows.append(

@@ -1,5 +1,6 @@
 """Commits that cannot change the binary are not built, and a rule that is wrong about that loses no culprit."""
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,48 @@ def test_only_a_source_of_an_end_that_nothing_was_compiled_from_is_unused(
     assert evidence.unused(path) == (path in files - compiled and path.endswith(SOURCE_ENDINGS))
     assert not Evidence().unused(path)
     assert not Evidence(compiled | {path}, files).unused(path)
+
+
+FILES = ("main.c", "a.h", "b.h", "c.h")
+CONTENT = st.tuples(st.integers(0, 2), st.frozensets(st.sampled_from(FILES[1:]), max_size=2))
+EDITS = st.dictionaries(st.sampled_from(FILES[1:]), CONTENT | st.none(), min_size=1, max_size=2)
+Tree = Mapping[str, tuple[int, frozenset[str]]]
+
+
+def program(files: Tree) -> Tree:
+    """The files that `main.c` takes in, with what is in them."""
+    found: dict[str, tuple[int, frozenset[str]]] = {}
+    waiting = ["main.c"]
+    while waiting:
+        name = waiting.pop()
+        if name in files and name not in found:
+            found[name] = files[name]
+            waiting += files[name][1]
+    return found
+
+
+def after(files: Tree, edits: Iterable[Mapping[str, tuple[int, frozenset[str]] | None]]) -> Tree:
+    """A tree with edits made one after the other."""
+    changed: dict[str, tuple[int, frozenset[str]] | None] = dict(files)
+    for edit in edits:
+        changed.update(edit)
+    return {name: content for name, content in changed.items() if content is not None}
+
+
+@given(st.dictionaries(st.sampled_from(FILES[1:]), CONTENT), st.lists(EDITS | st.just({}), min_size=2, max_size=8))
+def test_what_is_unused_adds_nothing_to_the_ends_and_is_noticed_between_them(
+    others: dict[str, tuple[int, frozenset[str]]], edits: list[dict[str, tuple[int, frozenset[str]] | None]]
+) -> None:
+    good: Tree = {"main.c": (0, frozenset({"a.h"})), **others}
+    bad = after(good, edits)
+    evidence = Evidence(frozenset({*program(good), *program(bad)}), frozenset({*good, *bad}))
+    for number, edit in enumerate(edits):
+        if all(evidence.unused(name) for name in edit):
+            assert program(after(good, [*edits[:number], *edits[number + 1 :]])) == program(bad)
+            before, then = (program(after(good, edits[:n])) for n in (number, number + 1))
+            if before != then:
+                taught = Evidence(evidence.compiled | {*before, *then}, evidence.files)
+                assert not all(taught.unused(name) for name in edit)
 
 
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=8), st.data())
