@@ -123,6 +123,8 @@ def _headline(data: Json) -> str:
     verdict = data["verdict"]
     if verdict is None or data["state"] != "finished":
         return f"bisection {data['id']} is {data['state']}: no answer yet"
+    if "tests" in verdict:
+        return "; ".join(f"{test}: {own['kind']}" for test, own in verdict["tests"].items())
     return f"{verdict['kind']}: {verdict['summary']}"
 
 
@@ -137,11 +139,12 @@ def _sections(data: Json) -> list[tuple[str, list[str]]]:
     for name, verdict in verdicts(data).items():
         sections += [(f"{name}{title}", rows) for title, rows in _answer(verdict, told=bool(name))]
     if data["commits"]:
-        for test in data.get("tests", ()):
-            rows = [{**commit, "values": commit["values"][test]} for commit in data["commits"]]
-            sections.append((f"{test}: Commits measured", _commits(rows)))
-        if "tests" not in data:
-            sections.append(("Commits measured", _commits(data["commits"])))
+        by_test = {
+            f"{test}: ": [{**commit, "values": commit["values"][test]} for commit in data["commits"]]
+            for test in data.get("tests", ())
+        }
+        for name, commits in (by_test or {"": data["commits"]}).items():
+            sections.append((f"{name}Commits measured", _commits(commits)))
     sections.append(("Cost", _cost(data["totals"])))
     sections.append(("To reproduce", _continued(reproduce(data))))
     return sections
@@ -170,14 +173,13 @@ def _question(data: Json) -> list[str]:
         f"searched   {data['find']}, metric {data['metric']}, counter {data['counter']}",
         f"           regime {data['regime'] or '-'}",
     ]
-    chosen = data["parameters"].items() if "tests" in data else [("", data["parameters"])]
-    settings = "; ".join(
-        (f"{test}: " if test else "") + " ".join(f"{key}={value}" for key, value in sorted(parameters.items()))
-        for test, parameters in chosen
-    )
-    for key, text in (("settings", settings), ("host", ", ".join(f"{k} {v}" for k, v in host.items() if v))):
-        wrapped = _wrapped(text, WIDTH - 13)
-        rows += [f"{key if n == 0 else '':<11}{line}" for n, line in enumerate(wrapped)]
+    given = {"": data["parameters"]}
+    if "tests" in data:
+        given = {f"{test}: ": own for test, own in data["parameters"].items()}
+    texts = [("settings", test + " ".join(f"{k}={v}" for k, v in sorted(own.items()))) for test, own in given.items()]
+    texts.append(("host", ", ".join(f"{k} {v}" for k, v in host.items() if v)))
+    for key, text in texts:
+        rows += [f"{'' if n else key:<11}{line}" for n, line in enumerate(_wrapped(text, WIDTH - 13))]
     return rows
 
 
