@@ -154,10 +154,10 @@ class Lab:
         return self._twins[sha]
 
     def shared(self) -> frozenset[str]:
-        """Commits that cost this test no build, nor a first probe, another test having had them built."""
+        """Commits that cost this test no build, nor a first probe, another test having had them built; or tried to."""
         if not self._bench.several:
             return frozenset()
-        return frozenset(known.sha for known in self._bench.store.probed(self._bench.bisection))
+        return frozenset(build.sha for build, _ in self._bench.store.builds(self._bench.bisection))
 
     def probes(self, sha: str, purpose: str, count: int) -> list[ProbeRow]:
         """At least `count` probes of a commit; raises Unobservable if it can't be built or probes keep failing.

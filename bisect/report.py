@@ -139,12 +139,9 @@ def _sections(data: Json) -> list[tuple[str, list[str]]]:
     for name, verdict in verdicts(data).items():
         sections += [(f"{name}{title}", rows) for title, rows in _answer(verdict, told=bool(name))]
     if data["commits"]:
-        by_test = {
-            f"{test}: ": [{**commit, "values": commit["values"][test]} for commit in data["commits"]]
-            for test in data.get("tests", ())
-        }
-        for name, commits in (by_test or {"": data["commits"]}).items():
-            sections.append((f"{name}Commits measured", _commits(commits)))
+        for test in data.get("tests", [""]):
+            commits = [{**c, "values": c["values"][test]} for c in data["commits"]] if test else data["commits"]
+            sections.append((f"{test}: Commits measured" if test else "Commits measured", _commits(commits)))
     sections.append(("Cost", _cost(data["totals"])))
     sections.append(("To reproduce", _continued(reproduce(data))))
     return sections
