@@ -63,7 +63,7 @@ def bisect(arguments: argparse.Namespace) -> dict[str, object]:
     asked = Ask(
         arguments.good,
         arguments.bad,
-        arguments.test,
+        (arguments.test,),
         arguments.repo,
         engine=None,
         metric=MetricChoice.INSTRUCTIONS,

@@ -90,7 +90,8 @@ def main() -> None:
 @main.command()
 @click.argument("good")
 @click.argument("bad")
-@click.option("--test", required=True, help="What to run; `bisect tests` lists them.")
+@click.option("--test", "tests", required=True, multiple=True,
+              help="What to run; `bisect tests` lists them. Repeat it for more: all builds are shared.")  # fmt: skip
 @click.option("--repo", help="Path or URL of the repository [default: a public one per engine, cloned once].")
 @click.option("--engine", help="mysql, rocksdb, … [default: told by the repository or the test].")
 @click.option(
@@ -119,6 +120,7 @@ def start(as_json: bool, quiet: bool, **options: Any) -> None:
       bisect start 5.6.51 5.7.44 --test point-query
       bisect start v8.5.3 v8.8.1 --test seekrandom --repo ~/rocksdb --set num=10000
       bisect start 5.5.8 5.6.10 --test read-only --rows 10000 --find improvement
+      bisect start 5.6.21 5.6.27 --test point-query --test insert
     """
     for name in ("rows", "clients"):
         value = options.pop(name)
@@ -222,7 +224,8 @@ def status(bisection: int | None, as_json: bool) -> None:
     events = session.store.events(data["id"])
     said = [line for _, _, kind, found in events if (line := describe(kind, found))]
     if data["verdict"]:
-        click.echo(f"  {data['verdict']['kind']}: {data['verdict']['summary']}")
+        for name, verdict in report.verdicts(data).items():
+            click.echo(f"  {name}{verdict['kind']}: {verdict['summary']}")
     elif said:
         click.echo(f"  last: {said[-1]}")
     if data["state"] == "interrupted":

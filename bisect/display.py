@@ -48,8 +48,8 @@ class Display:
             self._build_seconds.append(float(data["wall_seconds"]))
         if kind == "probe-finished":
             self._probes += 1
-        if kind == "range":
-            self._expected = int(data["expected_builds"])
+        if kind in ("range", "joined"):
+            self._expected = self._expected if data.get("inside") else int(data["expected_builds"])
         line = describe(kind, data)
         if kind in ("build-started", "probe-started"):
             self._action, self._detail, self._since = line, "", time.monotonic()
@@ -74,6 +74,12 @@ class Display:
 
 def describe(kind: str, data: dict[str, Any]) -> str:
     """One line for a person about one event; empty for what need not be said."""
+    line = _told(kind, data)
+    test = f"{data['test']}: " if line and data.get("test") and not kind.startswith("build-") else ""
+    return test + line
+
+
+def _told(kind: str, data: dict[str, Any]) -> str:
     sha = str(data.get("sha", ""))[:12]
     match kind:
         case "notice":
@@ -118,8 +124,18 @@ def describe(kind: str, data: dict[str, Any]) -> str:
             return f"a step of {data['percent']:+.2f} % is between {data['low'][:12]} and {data['high'][:12]}"
         case "inside-merge":
             return f"{data['merge'][:12]} is a merge: going inside, {data['candidates']} candidates"
-        case "class-split":
-            return f"the parent {data['parent'][:12]} shows the step already: looking at each commit of its class"
+        case "joined":
+            return (
+                f"{data['joined']} commits touch only files that no build was made from: {data['classes']} classes are "
+                f"left; about {data['expected_builds']} builds are likely"
+            )
+        case "class-opened":
+            return (
+                f"{data['first'][:12]} to {data['last'][:12]} were taken for one binary, but differ by "
+                f"{data['percent']:+.2f} %: looking at each commit"
+            )
+        case "equal-code":
+            return f"{sha} has the code of {data['twin'][:12]}: its probes count for both"
         case "verdict":
             return f"{data['kind_of']}: {data['summary']}"
         case _:

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
+from cpubisect.bench import Bench
 from cpubisect.ends import Regime
-from cpubisect.lab import Bench, Lab, Purpose, Unobservable
+from cpubisect.lab import Lab, Purpose, Unobservable
 from cpubisect.path import Path
 from cpubisect.prior import Prior
 from cpubisect.search import Cost, Done, Measure, State, next_move
@@ -58,9 +59,11 @@ class Narrower:
     def narrow(self, path: Path, min_step: float | None = None) -> tuple[Done, State]:
         """Search the whole path; raises Unobservable if one of its ends can't be measured."""
         ends = {number: self.cost(path.built(number)) for number in (0, path.size - 1)}
+        known, dead = self._known(path)
         state = State(
             size=path.size,
-            costs=ends,
+            costs={**ends, **known},
+            dead=dead,
             min_step=self._yardstick.min_step if min_step is None else min_step,
             direction=self._yardstick.direction,
         )
@@ -76,9 +79,22 @@ class Narrower:
             except Unobservable as reason:
                 state = replace(state, dead={**state.dead, move.number: str(reason)})
                 self._bench.watch("unobservable", sha=sha, why=str(reason))
-            if len(state.costs) + len(state.dead) >= 2 + TRUSTED_MOVES:
+            if len(state.costs) + len(state.dead) >= 2 + len(known) + len(dead) + TRUSTED_MOVES:
                 state = replace(state, weights=())
         return move, state
+
+    def _known(self, path: Path) -> tuple[dict[int, Cost], dict[int, str]]:
+        """What the searches of other tests have had built and probed between the ends: costs, and why there is none."""
+        costs: dict[int, Cost] = {}
+        dead: dict[int, str] = {}
+        shared = self._lab.shared() if self._yardstick.regime is Regime.EXACT else ()
+        for number in range(1, path.size - 1):
+            if path.built(number) in shared:
+                try:
+                    costs[number] = self.cost(path.built(number))
+                except Unobservable as reason:
+                    dead[number] = str(reason)
+        return costs, dead
 
     def _prior(self, path: Path, state: State) -> tuple[float, ...]:
         """The weight of each number by what its commit's diff touches of what grew; empty where nothing tells."""
@@ -99,6 +115,7 @@ class Narrower:
     def _settled_cpu(self, sha: str) -> float:
         """Mean CPU time, as its ratio to the good end in the same rounds times the good end's overall mean."""
         good, bad = self._yardstick.anchors
+        sha = self._lab.stand_in(sha)
         reference = fmean(cpu_samples(self._lab.probes(good, Purpose.CLOCK, 1)))
         if sha == good:
             return reference

@@ -5,10 +5,12 @@ from dataclasses import replace
 from statistics import fmean
 
 from cpubisect import search
+from cpubisect.bench import Bench
 from cpubisect.confirm import Confirmer
 from cpubisect.defaults import explain_by_defaults
 from cpubisect.ends import Counts, Plan, Regime, counting_plan, surely_differs
-from cpubisect.lab import Bench, Lab, Purpose, Unobservable
+from cpubisect.evidence import search as joining_search
+from cpubisect.lab import Lab, Purpose, Unobservable
 from cpubisect.narrow import Narrower, Yardstick, cpu_samples, instructions, mean_profile
 from cpubisect.path import Path
 from cpubisect.question import Find, MetricChoice
@@ -28,9 +30,9 @@ MOST_CLOCK_ROUNDS = 25
 class Runner:
     """Answers one question; everything it learns is in the store before the next action begins."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Bench, lab: Lab) -> None:
         self._bench = bench
-        self._lab = Lab(bench)
+        self._lab = lab
         self._question = bench.question
         self._direction = bench.question.find.direction
 
@@ -66,6 +68,9 @@ class Runner:
 
     def _decide(self, path: Path, fork: str | None) -> Verdict:
         good, bad = self._question.good_sha, self._question.bad_sha
+        if self._lab.same_code(good, bad):
+            names = f"{self._question.good} and {self._question.bad}"
+            return Verdict(Kind.NO_REGRESSION, f"no {self._question.find.value}: the code of {names} is equal")
         visible: dict[str, float] = {}
         regime: Regime | None = None
         plan = Plan(1, self._question.min_step or 1.0, 0.0)
@@ -98,7 +103,8 @@ class Runner:
                 smallest_visible=visible,
                 notes=self._function_note() if INSTRUCTIONS in visible else (),
             )
-        self._bench.store.update_bisection(self._bench.bisection, regime=regime.value)
+        if not self._bench.several:
+            self._bench.store.update_bisection(self._bench.bisection, regime=regime.value)
         self._bench.watch("regime", regime=regime.value, metric=metric, percent=change.percent, min_step=plan.min_step)
         if change.percent * self._direction < 0:
             return self._other_way(metric, change, ends, visible)
@@ -122,7 +128,10 @@ class Runner:
     def _search(
         self, path: Path, yardstick: Yardstick, ends: Mapping[str, Step], visible: Mapping[str, float], change: Step
     ) -> Verdict:
-        done, state = Narrower(self._lab, self._bench, yardstick).narrow(path)
+        narrower = Narrower(self._lab, self._bench, yardstick)
+        path, done, state = joining_search(
+            self._lab, self._bench, narrower, path, lambda joined: self._record(joined, "main")
+        )
         confirmer = Confirmer(self._lab, self._bench, yardstick, self._record)
         culprits: list[Culprit] = []
         groups: list[Group] = []
@@ -189,7 +198,7 @@ class Runner:
             smallest_visible=visible,
             notes=(
                 f"to find the commit of the good branch: bisect start {fork[:12]} {question.good} "
-                f"--test {question.test} --find {_opposite(question.find)}",
+                f"--test {self._bench.test.name} --find {_opposite(question.find)}",
             ),
         )
 
@@ -206,7 +215,7 @@ class Runner:
             smallest_visible=visible,
             notes=(
                 f"to find what changed it: bisect start {question.good} {question.bad} "
-                f"--test {question.test} --find {other}",
+                f"--test {self._bench.test.name} --find {other}",
             ),
         )
 
@@ -216,7 +225,8 @@ class Runner:
 
     def _all_values(self, sha: str) -> dict[str, list[float]]:
         values: dict[str, list[float]] = {}
-        for row in self._bench.store.probes(self._bench.bisection, self._lab.build(sha).id):
+        build = self._lab.build(sha).id
+        for row in self._bench.store.probes(self._bench.bisection, build, test=self._bench.test.name):
             if row.purpose in (Purpose.SEARCH, Purpose.CLOCK):
                 for metric, numbers in row.values.items():
                     values.setdefault(metric, []).extend(numbers)

@@ -68,6 +68,7 @@ builds = Table(
     Column("cache_misses", Integer, nullable=False),
     Column("compiled", JSON, nullable=False),
     Column("log", String, nullable=False),
+    Column("code", String, nullable=False, server_default=""),
 )
 
 uses = Table(
@@ -140,7 +141,12 @@ def _attributed_and_suspects(connection: Connection) -> None:
     suspects.create(connection, checkfirst=True)
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_all, _attributed_and_suspects)
+def _add_code(connection: Connection) -> None:
+    if "code" not in {column["name"] for column in inspect(connection).get_columns("builds")}:
+        connection.execute(text("ALTER TABLE builds ADD COLUMN code VARCHAR NOT NULL DEFAULT ''"))
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_all, _attributed_and_suspects, _add_code)
 """Applied in order, each once; the count of those applied is SQLite's `user_version`. Append, never edit."""
 
 

@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class BuildRow:
-    """A finished build as stored; `artifact` is its digest, None unless built."""
+    """A finished build as stored; `artifact` is its digest, None unless built; else as in BuildResult."""
 
     id: int
     sha: str
@@ -39,6 +39,13 @@ class BuildRow:
     diff: str
     recipe: Json
     repairs: list[Json]
+    compiled: list[str]
+    code: str
+
+    @property
+    def same_as(self) -> str:
+        """What the code is known by: its digest, or that of the whole artifact where only that is known."""
+        return self.code or self.artifact or ""
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,7 @@ class ProbeRow:
 
     id: int
     build: int
+    test: str
     purpose: str
     seconds: float
     error: str | None
@@ -67,6 +75,14 @@ class SuspectRow:
     sha: str
     weight: float
     because: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class ProbedBuild:
+    """A commit whose build was probed, and what its code is known by: equal `code`, equal behaviour."""
+
+    sha: str
+    code: str
 
 
 @dataclass(frozen=True)
@@ -223,6 +239,7 @@ class Store:
             "cache_misses": result.cache_misses,
             "compiled": list(result.compiled),
             "log": str(result.log),
+            "code": result.code,
         }
         with self._write() as connection:
             inserted = connection.execute(insert(schema.builds).values(values)).inserted_primary_key
@@ -297,14 +314,18 @@ class Store:
             if rows:
                 connection.execute(insert(schema.samples), rows)
 
-    def probes(self, bisection: int, build: int | None = None, purpose: str | None = None) -> list[ProbeRow]:
-        """Finished probes in the order they were made."""
+    def probes(
+        self, bisection: int, build: int | None = None, purpose: str | None = None, test: str | None = None
+    ) -> list[ProbeRow]:
+        """Finished probes in the order they were made; of one build, purpose or test where one is given."""
         table = schema.probes
         query = select(table).where(table.c.bisection == bisection).order_by(table.c.id)
         if build is not None:
             query = query.where(table.c.build == build)
         if purpose is not None:
             query = query.where(table.c.purpose == purpose)
+        if test is not None:
+            query = query.where(table.c.test == test)
         rows = self._read(query)
         values: dict[int, dict[str, list[float]]] = {row.id: {} for row in rows}
         numbers = (
@@ -322,6 +343,7 @@ class Store:
             ProbeRow(
                 id=row.id,
                 build=row.build,
+                test=row.test,
                 purpose=row.purpose,
                 seconds=row.seconds,
                 error=row.error,
@@ -333,6 +355,18 @@ class Store:
             )
             for row in rows
         ]
+
+    def probed(self, bisection: int) -> list[ProbedBuild]:
+        """The builds of a bisection that were probed at all, the one that was probed first before the others."""
+        builds, probes = schema.builds, schema.probes
+        query = (
+            select(builds.c.sha, builds.c.code, builds.c.artifact)
+            .join(probes, probes.c.build == builds.c.id)
+            .where(probes.c.bisection == bisection)
+            .group_by(builds.c.id)
+            .order_by(func.min(probes.c.id))
+        )
+        return [ProbedBuild(row.sha, row.code or row.artifact or "") for row in self._read(query)]
 
     def probe_count(self, bisection: int) -> tuple[int, float]:
         """Probes made for a bisection, and their wall seconds."""
