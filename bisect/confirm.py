@@ -7,8 +7,9 @@ from cpubisect.bench import Bench
 from cpubisect.ends import Regime
 from cpubisect.evidence import search
 from cpubisect.lab import Lab, Purpose, Unobservable
-from cpubisect.narrow import Narrower, Yardstick, cpu_samples, instructions, mean_profile
+from cpubisect.narrow import Narrower, Yardstick
 from cpubisect.path import Path
+from cpubisect.readings import cpu_samples, instructions, mean_profile
 from cpubisect.route import merged_paths
 from cpubisect.search import Cost, Found, State, by_bare_name, function_changes, percent_change
 from cpubisect.stats import Step, step

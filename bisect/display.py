@@ -118,6 +118,17 @@ def _told(kind: str, data: dict[str, Any]) -> str:
             return f"suspects by what grew: {'; '.join(told) or 'none'}"
         case "next":
             return f"next: {sha} ({data['number']} of {data['of']}): {data['why']}"
+        case "price":
+            most = f" (at most {data['most_builds']})" if data["most_builds"] else ""
+            noise = f"; one reading varies by {data['noise_percent']:.2f} %" if data.get("noise_percent") else ""
+            return (
+                f"this search is likely to take about {data['builds']} builds{most} and {_span(data['seconds'])}{noise}"
+            )
+        case "posterior":
+            return (
+                f"P = {data['probability']:.3f} that a step of {data['percent']:+.2f} % is between {data['low'][:12]} "
+                f"and {data['high'][:12]} ({data['candidates']} candidates; noise {data['noise_percent']:.2f} %)"
+            )
         case "unobservable":
             return f"{sha} stays a candidate that cannot be observed"
         case "step-found":

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cpubisect.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.bench import Bench
-from cpubisect.builders.build import BuildSettings, Outcome
+from cpubisect.builders.build import BuildSettings, Outcome, Recipe
 from cpubisect.builders.carry import carry_out
 from cpubisect.errors import UserError
 from cpubisect.paths import Home
@@ -76,9 +76,7 @@ class Lab:
     def _find_or_make(self, sha: str) -> BuildRow:
         bench = self._bench
         try:
-            recipe = bench.matrix.recipe(
-                bench.engine, sha, self.version(sha), bench.toolchains, prefer=bench.question.toolchain
-            )
+            recipe = self._recipe(sha)
         except UserError as reason:
             raise Unobservable(reason.problem) from reason
         tried_here = {build.id for build, _ in bench.store.builds(bench.bisection)}
@@ -174,6 +172,38 @@ class Lab:
             if len(errors) >= PROBE_ATTEMPTS:
                 raise Unobservable(f"probe: {errors[-1]}")
             self._make_probe(build, purpose)
+
+    def once_more(self, sha: str, purpose: str) -> None:
+        """One more probe of a commit for a purpose; raises Unobservable."""
+        rows = self._bench.store.probes(self._bench.bisection, self.build(sha).id, purpose, self._bench.test.name)
+        self.probes(sha, purpose, sum(not row.error for row in rows) + 1)
+
+    def series(self, purpose: str) -> list[tuple[str, ProbeRow]]:
+        """All probes for a purpose, with their commits, in the order they were made."""
+        shas = {build.id: build.sha for build, _ in self._bench.store.builds(self._bench.bisection)}
+        rows = self._bench.store.probes(self._bench.bisection, purpose=purpose, test=self._bench.test.name)
+        return [(shas[row.build], row) for row in rows if not row.error and row.build in shas]
+
+    def built(self) -> dict[str, BuildRow]:
+        """The builds that this bisection has, by commit."""
+        rows = (row for row, _ in self._bench.store.builds(self._bench.bisection))
+        return {row.sha: row for row in rows if row.outcome == Outcome.BUILT}
+
+    def kept(self, shas: Sequence[str]) -> frozenset[str]:
+        """Those of some commits that need not be built: the binary of today's recipe is there, from any bisection."""
+        bench = self._bench
+        found = []
+        for sha, recipe_key, artifact in bench.store.artifacts_of(bench.engine.name, shas):
+            with contextlib.suppress(UserError):
+                if self._artifacts.path(artifact) is not None and recipe_key == self._recipe(sha).key():
+                    found.append(sha)
+        return frozenset(found)
+
+    def _recipe(self, sha: str) -> Recipe:
+        bench = self._bench
+        return bench.matrix.recipe(
+            bench.engine, sha, self.version(sha), bench.toolchains, prefer=bench.question.toolchain
+        )
 
     def rounds(self, shas: Sequence[str], purpose: str, count: int) -> list[list[ProbeRow]]:
         """`count` probes of each commit, interleaved: every other round runs in reverse, so that drift cancels."""

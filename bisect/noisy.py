@@ -1,13 +1,16 @@
-"""One search on CPU time: carries out what `changepoint` asks for, with everything read so far, until it has its answer."""
+"""One search on CPU time: carries out what `changepoint` asks for until it has its answer."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 
 from cpubisect import changepoint, search
-from cpubisect.changepoint import NoStep, Probe, Reading, Situation
-from cpubisect.lab import Bench, Lab, Purpose, Unobservable
+from cpubisect.bench import Bench
+from cpubisect.changepoint import ENOUGH, NoStep, Probe, Reading, Situation
+from cpubisect.lab import Lab, Purpose, Unobservable
 from cpubisect.path import Path
+from cpubisect.posterior import Posterior
 from cpubisect.pricing import Pricing
+from cpubisect.readings import cpu_samples
 
 
 class NoisySearch:
@@ -25,9 +28,15 @@ class NoisySearch:
     def run(self) -> tuple[search.Done, search.State]:
         """Search to the end; raises Unobservable if an end can't be measured."""
         dead: dict[int, str] = {}
+        priced = False
         while True:
             situation = self._situation(dead)
-            self._tell(situation)
+            now = changepoint.current(situation)
+            if now is not None:
+                if not priced:
+                    self._price(now)
+                    priced = True
+                self._tell(now)
             action = changepoint.next_action(situation)
             if not isinstance(action, Probe):
                 return self._done(action), self._state(situation)
@@ -51,7 +60,9 @@ class NoisySearch:
     def _situation(self, dead: Mapping[int, str]) -> Situation:
         numbers = {self._path.built(number): number for number in range(self._path.size)}
         readings = [
-            Reading(numbers[reading.sha], reading.cpu_us, reading.at) for reading in self._lab.readings(list(numbers))
+            Reading(numbers[sha], cpu_samples([row])[0], row.started)
+            for sha, row in self._lab.series(Purpose.CLOCK)
+            if sha in numbers
         ]
         prices = self._pricing.now()
         return Situation(
@@ -62,6 +73,7 @@ class NoisySearch:
             dead=dict(dead),
             direction=self._direction,
             min_step=self._min_step,
+            enough=ENOUGH if self._bench.question.min_step is None else 1.0,
         )
 
     def _visit(self, action: Probe) -> None:
@@ -74,11 +86,21 @@ class NoisySearch:
             for sha in shas if turn % 2 == 0 else reversed(shas):
                 self._lab.once_more(sha, Purpose.CLOCK)
 
-    def _tell(self, situation: Situation) -> None:
+    def _price(self, now: Posterior) -> None:
+        """What the search is likely to cost, into the journal."""
+        build_s, probe_s = self._pricing.full_build_s(), self._pricing.probe_s(Purpose.CLOCK)
+        builds, seconds = changepoint.expected_cost(self._path.size, now.step, now.noise.sigma, build_s, probe_s)
+        self._bench.watch(
+            "price",
+            builds=round(builds),
+            most_builds=None,
+            seconds=seconds,
+            noise_percent=now.noise.sigma,
+            inside=list(self._path.inside),
+        )
+
+    def _tell(self, now: Posterior) -> None:
         """The posterior, as it is now, into the journal."""
-        now = changepoint.current(situation)
-        if now is None:
-            return
         best = int(now.probabilities.argmax())
         low, high = now.gaps[best]
         self._bench.watch(
@@ -101,7 +123,10 @@ class NoisySearch:
         level = next(iter(r.value for r in situation.readings if r.number == 0))
         costs = {n: search.Cost(level * (1 + mean / 100)) for n, (mean, _) in data.averages.items()}
         return replace(
-            search.State(self._path.size, costs), dead=dict(situation.dead), min_step=self._min_step, direction=self._direction
+            search.State(self._path.size, costs),
+            dead=dict(situation.dead),
+            min_step=self._min_step,
+            direction=self._direction,
         )
 
     def _done(self, answer: changepoint.Steps | NoStep) -> search.Done:

@@ -2,7 +2,7 @@
 
 from statistics import median
 
-from cpubisect.lab import Lab
+from cpubisect.lab import Lab, Purpose
 from cpubisect.path import Path
 from cpubisect.price import Prices, full_build, positions_of
 from cpubisect.search import Price
@@ -43,7 +43,7 @@ class Pricing:
         made = [full_build(row.wall_seconds, row.cache_hits, row.cache_misses) for row in self._lab.built().values()]
         return median(made) if made else UNKNOWN_BUILD_S
 
-    def probe_s(self, purpose: str | None = None) -> float:
-        """Median time of the probes so far."""
-        seconds = self._lab.probe_seconds(purpose)
+    def probe_s(self, purpose: str = Purpose.SEARCH) -> float:
+        """Median time of the probes so far for one purpose."""
+        seconds = [row.seconds for _, row in self._lab.series(purpose)]
         return median(seconds) if seconds else UNKNOWN_PROBE_S

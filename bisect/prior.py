@@ -3,7 +3,7 @@ measured commits."""
 
 from collections.abc import Mapping
 
-from cpubisect.lab import Bench
+from cpubisect.bench import Bench
 from cpubisect.path import Path
 from cpubisect.repository import GitError, Repository
 from cpubisect.search import Cost
@@ -26,7 +26,7 @@ class Prior:
         self._bench = bench
         self._path = path
         self._direction = bench.question.find.direction
-        self._shas = [path.built(number) for number in range(1, path.size)]
+        self._shas = [path.first(number) for number in range(1, path.size)]
         repository = Repository(bench.history.path)
         pairs = [(sha, path.parents[sha]) for sha in self._shas]
         self._touched: list[Touch] = []

@@ -11,9 +11,10 @@ from cpubisect.defaults import explain_by_defaults
 from cpubisect.ends import Counts, Plan, Regime, counting_plan, surely_differs
 from cpubisect.evidence import search as joining_search
 from cpubisect.lab import Lab, Purpose, Unobservable
-from cpubisect.narrow import Narrower, Yardstick, cpu_samples, instructions, mean_profile
+from cpubisect.narrow import Narrower, Yardstick
 from cpubisect.path import Path
 from cpubisect.question import Find, MetricChoice
+from cpubisect.readings import cpu_samples, instructions, mean_profile
 from cpubisect.route import main_path
 from cpubisect.stats import Step, standard_error_percent, step
 from cpubisect.verdict import Culprit, Group, Kind, Verdict
@@ -25,6 +26,9 @@ END_REPEATS = 2
 FIRST_CLOCK_ROUNDS = 5
 MOST_CLOCK_ROUNDS = 25
 """Interleaved rounds of CPU time at the ends: at least, and at most, before they count as equal."""
+
+LEAST_SHARE = 0.25
+"""In CPU time a step must by default be this part of the whole difference: smaller ones drown in noise."""
 
 
 class Runner:
@@ -93,7 +97,7 @@ class Runner:
             floor = self._question.min_step or 0.0
             if change.sure and abs(change.percent) >= floor:
                 regime, metric = Regime.NOISY, CPU
-                plan = Plan(1, max(floor, abs(change.percent) / 2), change.visible)
+                plan = Plan(1, max(floor, abs(change.percent) * LEAST_SHARE), change.visible)
         ends = self._end_steps()
         if regime is None or change is None:
             return Verdict(
@@ -108,7 +112,7 @@ class Runner:
         self._bench.watch("regime", regime=regime.value, metric=metric, percent=change.percent, min_step=plan.min_step)
         if change.percent * self._direction < 0:
             return self._other_way(metric, change, ends, visible)
-        yardstick = Yardstick(metric, regime, plan.repeats, plan.min_step, self._direction, (good, bad))
+        yardstick = Yardstick(metric, regime, plan.repeats, plan.min_step, self._direction)
         if fork and not self._differs_after_fork(fork, bad, yardstick):
             return self._at_fork(fork, metric, ends, visible)
         if regime is Regime.EXACT:

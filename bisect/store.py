@@ -51,7 +51,8 @@ class BuildRow:
 @dataclass(frozen=True)
 class ProbeRow:
     """A finished probe as stored; `error` says why it failed, `profile` maps functions to instructions/query (self
-    cost), `attributed` likewise with what libraries did for them (empty in stores of before that was kept)."""
+    cost), `attributed` likewise with what libraries did for them (empty in stores of before that was kept); `started`
+    is in epoch seconds."""
 
     id: int
     build: int
@@ -63,6 +64,7 @@ class ProbeRow:
     profile: Mapping[str, float]
     variables: Mapping[str, str]
     commands: tuple[str, ...]
+    started: float
     attributed: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -257,6 +259,14 @@ class Store:
         """Finished builds of a recipe, newest first."""
         return self._build_rows(schema.builds.c.recipe_key == recipe_key)
 
+    def artifacts_of(self, engine: str, shas: Sequence[str]) -> list[tuple[str, str, str]]:
+        """Successful builds of some commits, from any bisection, as (sha, recipe key, artifact)."""
+        table = schema.builds
+        query = select(table.c.sha, table.c.recipe_key, table.c.artifact).where(
+            table.c.engine == engine, table.c.artifact.is_not(None), table.c.sha.in_(list(shas))
+        )
+        return [(row[0], row[1], row[2]) for row in self._read(query.distinct())]
+
     def builds(self, bisection: int) -> list[tuple[BuildRow, bool]]:
         """Builds a bisection used, in order, and whether it made them itself."""
         made = {
@@ -351,6 +361,7 @@ class Store:
                 profile=unpack(row.profile) if row.profile else {},
                 variables=row.variables,
                 commands=tuple(row.commands),
+                started=row.started,
                 attributed=unpack(row.attributed) if row.attributed else {},
             )
             for row in rows
