@@ -16,7 +16,7 @@ from statistics import NormalDist
 import numpy as np
 
 from cpubisect.channel import Array, entropy, information
-from cpubisect.posterior import OUTLIER_NATS, Digest, Posterior, Reading, digest, posterior
+from cpubisect.posterior import OUTLIER_NATS, WANDER_SPAN, Digest, Posterior, Reading, digest, posterior
 
 SURE = 0.998
 """The step is where it is said to be with at least this probability."""
@@ -332,7 +332,7 @@ def _options(part: Situation, data: Digest, now: Posterior) -> tuple[Array, Arra
                 numbers.append(number)
                 dear.append(before + float(probability) * part.mass(low, number) / mass)
                 taken.append(0.0)
-                wander.append(now.wander * math.sqrt(nearest / max(1, part.size - 1)))
+                wander.append(now.wander * math.sqrt(nearest / max(WANDER_SPAN, part.size - 1)))
         before += float(probability)
     builds = [part.build_s(n) for n in numbers]
     return np.asarray(numbers, dtype=float), np.asarray(dear), np.asarray(builds), np.asarray(taken), np.asarray(wander)
