@@ -62,7 +62,8 @@ class Recipe:
     `patches` are names below `patches/`, e.g. `mysql/bison3.patch`, applied where they fit; so are `edits`;
     `forced_includes` are headers such as `cstdint` that every C++ file is compiled with; `repairs` are tried, in
     order, when it does not compile; `patch_digests` are the SHA-256 of `patches`, so that
-    an edited one makes a new recipe.
+    an edited one makes a new recipe; `variant` names another way to build the same (`screening`), empty for the
+    ordinary one.
     """
 
     engine: str
@@ -80,12 +81,14 @@ class Recipe:
     edits: tuple[Edit, ...] = ()
     repairs: tuple[RepairRule, ...] = ()
     patch_digests: tuple[str, ...] = ()
+    variant: str = ""
 
     def key(self) -> str:
         """SHA-256 over all fields: equal keys mean the same binary may be reused."""
         fields = asdict(self)
-        if not self.patch_digests:
-            del fields["patch_digests"]
+        for later in ("patch_digests", "variant"):
+            if not fields[later]:
+                del fields[later]
         text = json.dumps(fields, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
