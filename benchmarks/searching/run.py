@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 from searching.cells import Cell
@@ -36,6 +37,7 @@ class Work:
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
+@cache
 def code(search: str) -> str:
     """A digest of the code that decides what a search does."""
     folder = Path(__file__).parent
@@ -78,13 +80,17 @@ def run(works: Sequence[Work], processes: int, kept: Path | None) -> Results:
     missing = [work for work in works if work not in done]
     with ProcessPoolExecutor(processes) as pool:
         futures = {pool.submit(carry_out, work): work for work in missing}
-        for count, future in enumerate(as_completed(futures), 1):
-            work = futures[future]
-            done[work] = future.result()
-            if kept:
-                _save(kept / f"{work.key()}.json", done[work])
-            if sys.stderr.isatty():
-                print(f"\r{count}/{len(missing)}", end="", file=sys.stderr, flush=True)
+        try:
+            for count, future in enumerate(as_completed(futures), 1):
+                work = futures[future]
+                done[work] = future.result()
+                if kept:
+                    _save(kept / f"{work.key()}.json", done[work])
+                if sys.stderr.isatty():
+                    print(f"\r{count}/{len(missing)}", end="", file=sys.stderr, flush=True)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr)
     results: Results = {}
