@@ -1,0 +1,375 @@
+"""PURE: the search on a noisy metric. What was read so far → what to measure next, or where the steps are.
+
+1. *Gate*: both ends are read in turn until their difference is sure, or as good as none.
+2. *Search*: of all actions (probe a commit that is built, or build another one and probe it) the one that tells most
+   about the place of the step per second, until one gap between neighbours holds it with `SURE` probability.
+3. *Closing*: the commits on both sides of the step, read once more in turn, must show it by themselves.
+
+If a step explains less than half of the difference between the ends, the search goes on beside it.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import NormalDist
+
+import numpy as np
+
+from cpubisect.channel import Array, entropy, information
+from cpubisect.posterior import OUTLIER_NATS, Digest, Posterior, Reading, digest, posterior
+
+SURE = 0.998
+"""The step is where it is said to be with at least this probability."""
+
+GATE_SIGMAS = 4.0
+"""The difference of the ends is sure when it is so many times its own standard error."""
+
+CLOSING_SIGMAS = 3.0
+"""So clear must the step be between its two neighbours alone."""
+
+ENOUGH = 0.5
+"""Steps that explain this part of the whole difference are an answer."""
+
+COUNTS = (1, 2, 3, 5, 8, 13, 21, 34)
+"""Probes of one commit that one action may ask for."""
+
+ANCHOR_PART = 0.2
+"""Drift that may have grown to this part of the step since a known side was read calls for an anchor."""
+
+PATIENCE = 2.0
+"""A set of candidates is the answer if one commit would take so many times the whole search's expected time more."""
+
+VISIT = 2.0
+"""A visit takes at least this times (noise / step)^2 readings: less of them tell next to nothing each."""
+
+LEAST_OF_END = 3
+
+REPEAT_WORTH = 0.5
+"""What a repeated reading tells counts by half: the next build often tells it anyway."""
+
+_POINTS = 65
+_UNDISTURBED = 1 - float(entropy(np.asarray([math.exp(-OUTLIER_NATS)]))[0])
+
+
+@dataclass(frozen=True)
+class Situation:
+    """All a decision depends on.
+
+    Number 0 is the good end, `size` - 1 the bad end. `readings` are in the order of time; `dead` maps a number that
+    cannot be observed to why. `build_s(number)` is what it costs to have its binary (0 if it is there), `probe_s` one
+    reading.
+    `direction` is +1 to look for regressions; `min_step` is in percent of the good end; `weights[i]` is the prior
+    weight of number i being the culprit (all equal if empty). Ends that don't differ surely after `most_rounds`
+    readings each count as equal.
+    """
+
+    size: int
+    readings: Sequence[Reading]
+    build_s: Callable[[int], float]
+    probe_s: float
+    dead: Mapping[int, str] = field(default_factory=dict)
+    direction: int = 1
+    min_step: float = 0.0
+    weights: Sequence[float] = ()
+    most_rounds: int = 200
+
+    def mass(self, low: int, high: int) -> float:
+        """Prior weight of the numbers low+1 … high."""
+        return sum(self.weights[low + 1 : high + 1]) if self.weights else float(high - low)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Have `number` built, then read it `count` times because of `why`; each time after `beside`, if given, was read
+    too: a commit whose side is known, so that drift since it was last read cancels."""
+
+    number: int
+    count: int
+    why: str
+    beside: int | None = None
+
+
+@dataclass(frozen=True)
+class Found:
+    """A step of `percent` after `low` and not after `high` with `probability`; one commit if they are neighbours."""
+
+    low: int
+    high: int
+    percent: float
+    probability: float
+
+    @property
+    def single(self) -> bool:
+        """True if just one number, `high`, can be the culprit."""
+        return self.high - self.low == 1
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The search is over: the steps, largest first, and what they leave unexplained, in percent of the good end."""
+
+    found: tuple[Found, ...]
+    remainder: float
+
+
+@dataclass(frozen=True)
+class NoStep:
+    """The ends don't differ in the wanted direction: `percent` is measured, `visible` would have been seen."""
+
+    percent: float
+    visible: float
+
+
+Action = Probe | Steps | NoStep
+
+
+def next_action(situation: Situation) -> Action:
+    """Decide; the same readings give the same decision."""
+    data = digest(situation.readings)
+    gate = _gate(situation, data)
+    if gate is not None:
+        return gate
+    whole = difference(data, 0, situation.size - 1)[0]
+    found: list[Found] = []
+    open_intervals = [(0, situation.size - 1)]
+    while open_intervals:
+        low, high = open_intervals.pop(0)
+        part = _inside(situation, low, high)
+        outcome = _search(part, data if part is situation else digest(part.readings), low)
+        if isinstance(outcome, Probe):
+            return outcome
+        found.append(outcome)
+        if abs(sum(step.percent for step in found)) >= ENOUGH * abs(whole):
+            break
+        beside = [(low, outcome.low), (outcome.high, high)]
+        rest = [(size, pair) for pair in beside if (size := _residue(situation, data, *pair)) > 0]
+        open_intervals += [pair for _, pair in sorted(rest, reverse=True)]
+    found.sort(key=lambda step: -abs(step.percent))
+    return Steps(tuple(found), whole - sum(step.percent for step in found))
+
+
+def current(situation: Situation) -> Posterior | None:
+    """What is known of the place of the (first) step, for showing; None before both ends were read twice."""
+    data = digest(situation.readings)
+    if min(data.count(0), data.count(situation.size - 1)) < 2:
+        return None
+    return posterior(data, situation.mass)
+
+
+def expected_cost(
+    size: int, step_percent: float, sigma_percent: float, build_s: float, probe_s: float
+) -> tuple[float, float]:
+    """Builds and seconds that a search is likely to take from the gate on.
+
+    log2(size) bits, and log2(1 / (1 - SURE)) more to be sure, at what one reading of a fresh commit tells
+    (Ben-Or and Hassidim 2008: expected queries are the bits over the channel's information); each halving is a build.
+    """
+    levels = math.log2(max(2, size - 1))
+    distance = abs(step_percent) / sigma_percent if sigma_percent else 10.0
+    per_reading = float(information(np.asarray([0.5]), np.asarray([distance]))[0])
+    readings = max(levels, (levels + math.log2(1 / (1 - SURE))) / max(per_reading, 1e-6))
+    return levels, levels * build_s + readings * probe_s
+
+
+def _inside(situation: Situation, low: int, high: int) -> Situation:
+    """The same question about low … high alone, renumbered from 0."""
+    if low == 0 and high == situation.size - 1:
+        return situation
+    return replace(
+        situation,
+        size=high - low + 1,
+        readings=[Reading(r.number - low, r.value, r.at_s) for r in situation.readings if low <= r.number <= high],
+        dead={n - low: why for n, why in situation.dead.items() if low < n < high},
+        build_s=lambda number: situation.build_s(number + low),
+        weights=situation.weights[low : high + 1],
+    )
+
+
+def _gate(situation: Situation, data: Digest) -> Probe | NoStep | None:
+    """Read both ends in turn until they surely differ (None) or surely don't (NoStep)."""
+    low, high = 0, situation.size - 1
+    behind = min((low, high), key=lambda end: (data.count(end), end))
+    rounds = data.count(behind)
+    if rounds < LEAST_OF_END:
+        return Probe(behind, 1, "the ends must differ surely")
+    percent, error, visible = difference(data, low, high)
+    wanted = situation.direction * percent
+    if abs(percent) >= GATE_SIGMAS * error:
+        return None if wanted > 0 and wanted >= situation.min_step else NoStep(percent, visible)
+    if wanted + GATE_SIGMAS * error < situation.min_step or rounds >= situation.most_rounds:
+        return NoStep(percent, visible)
+    return Probe(behind, 1, f"the ends differ by {percent:+.2f} % ± {error:.2f} %: not sure yet")
+
+
+def difference(data: Digest, low: int, high: int) -> tuple[float, float, float]:
+    """Change from one number to another with its standard error, and what would be seen at 90 % power, in percent."""
+    before, after = data.averages[low], data.averages[high]
+    error = data.noise.sigma * math.sqrt(1 / before[1] + 1 / after[1])
+    return after[0] - before[0], error, (GATE_SIGMAS + NormalDist().inv_cdf(0.9)) * error
+
+
+def _residue(situation: Situation, data: Digest, low: int, high: int) -> float:
+    """What is surely left to find between two measured numbers, in percent; 0 if too little."""
+    if low == high:
+        return 0.0
+    percent, error, _ = difference(data, low, high)
+    wanted = situation.direction * percent
+    return wanted if wanted >= max(situation.min_step, GATE_SIGMAS * error) else 0.0
+
+
+def _search(part: Situation, data: Digest, offset: int) -> Probe | Found:
+    """The next action inside one interval, in the numbers of the whole range, or its step."""
+    now = posterior(data, part.mass)
+    best = int(np.argmax(now.probabilities))
+    low, high = now.gaps[best]
+    inside = [n for n in range(low + 1, high) if n not in part.dead]
+    if now.probabilities[best] >= SURE and not inside:
+        closing = _closing(part, data, low, high)
+        if closing is None:
+            percent = difference(data, low, high)[0]
+            return Found(low + offset, high + offset, percent, float(now.probabilities[best]))
+        return _shifted(closing, offset)
+    action, rate = _best_action(part, data, now)
+    if action is None or _hopeless(part, data, now, rate):
+        first, last = _credible(now)
+        percent = difference(data, first, last)[0]
+        return Found(first + offset, last + offset, percent, SURE)
+    return _shifted(action, offset)
+
+
+def _hopeless(part: Situation, data: Digest, now: Posterior, rate: float) -> bool:
+    """True if the rest would take far longer than the whole search was likely to: noise that does not average out."""
+    build_s = max(
+        part.build_s(number) for number in _points(part, *max(now.gaps, key=lambda gap: gap[1] - gap[0])) or [0]
+    )
+    whole = difference(data, 0, part.size - 1)[0]
+    _, expected_s = expected_cost(part.size, whole, data.noise.sigma, build_s, part.probe_s)
+    return entropy_of(now) / max(rate, 1e-12) > PATIENCE * expected_s
+
+
+def entropy_of(now: Posterior) -> float:
+    """Bits that are still missing, a gap of several commits counted as one."""
+    p = np.clip(now.probabilities, 1e-300, 1.0)
+    return float(-(p * np.log2(p)).sum())
+
+
+def _shifted(probe: Probe, offset: int) -> Probe:
+    beside = None if probe.beside is None else probe.beside + offset
+    return replace(probe, number=probe.number + offset, beside=beside)
+
+
+def _credible(now: Posterior) -> tuple[int, int]:
+    """The shortest run of gaps that holds the step with SURE probability, as (after, until)."""
+    best = (now.gaps[0][0], now.gaps[-1][1])
+    for first in range(len(now.gaps)):
+        total = 0.0
+        for last in range(first, len(now.gaps)):
+            total += float(now.probabilities[last])
+            if total >= SURE:
+                run = (now.gaps[first][0], now.gaps[last][1])
+                best = min(best, run, key=lambda pair: pair[1] - pair[0])
+                break
+    return best
+
+
+def _closing(part: Situation, data: Digest, low: int, high: int) -> Probe | None:
+    """Both sides of the step once more, in turn, until they show it by themselves."""
+    behind = min((low, high), key=lambda n: (data.count(n), n))
+    taken = data.count(behind)
+    percent, error, _ = difference(data, low, high)
+    if taken < 2:
+        return Probe(behind, 2 - taken, "culprit and parent once more")
+    if part.direction * percent < CLOSING_SIGMAS * error and taken < 4 * sum(COUNTS):
+        return Probe(behind, max(1, taken // 2), "culprit and parent until their step is clear")
+    return None
+
+
+def _best_action(part: Situation, data: Digest, now: Posterior) -> tuple[Probe | None, float]:
+    """The action with most information per second, and that rate in bits per second."""
+    numbers, dear, builds, taken, wander = _options(part, data, now)
+    if not len(numbers):
+        return None, 0.0
+    sigma, step = now.noise.sigma, abs(now.step)
+    k = np.asarray(COUNTS, dtype=float)[None, :]
+    fixed = (now.layout**2 + wander**2)[:, None] + 1e-12
+    before = taken[:, None]
+    old = np.where(before > 0, 1 / (fixed + sigma**2 / np.maximum(before, 1)), 0.0)
+    gained = 1 / (fixed + sigma**2 / (before + k)) - old
+    single = (before + k) <= 1
+    too_few = k < VISIT * (sigma / max(step, 1e-12)) ** 2
+    squares = step**2 * gained
+    bits = information(np.broadcast_to(dear[:, None], squares.shape), np.sqrt(np.maximum(squares, 0.0)))
+    bits = np.where(single, bits * _UNDISTURBED, bits)
+    seconds = builds[:, None] + k * part.probe_s
+    rates = bits / seconds * np.where(before > 0, REPEAT_WORTH, 1.0)
+    rates[:, :-1] = np.where(too_few[:, :-1], 0.0, rates[:, :-1])
+    row, column = np.unravel_index(int(np.argmax(rates)), rates.shape)
+    number, count = int(numbers[row]), COUNTS[int(column)]
+    why = f"{bits[row, column]:.2f} bits for {seconds[row, column]:,.0f} s, P(step at or before it) = {dear[row]:.2f}"
+    beside = _anchor(part, data, now, builds[row] + count * part.probe_s)
+    return Probe(number, count, why, beside), float(rates[row, column])
+
+
+def _options(part: Situation, data: Digest, now: Posterior) -> tuple[Array, Array, Array, Array, Array]:
+    """Everything that can be measured: number, P(step at or before it), build seconds, readings so far, and the spread
+    of small steps since the nearest measured number."""
+    numbers: list[int] = []
+    dear: list[float] = []
+    taken: list[int] = []
+    wander: list[float] = []
+    before = 0.0
+    for (low, high), probability in zip(now.gaps, now.probabilities, strict=True):
+        if low:
+            numbers.append(low)
+            dear.append(before)
+            taken.append(data.count(low))
+            wander.append(0.0)
+        if probability > 1e-6:
+            mass = max(part.mass(low, high), 1e-300)
+            for number in _points(part, low, high):
+                nearest = min(number - low, high - number)
+                numbers.append(number)
+                dear.append(before + float(probability) * part.mass(low, number) / mass)
+                taken.append(0)
+                wander.append(now.wander * math.sqrt(nearest / max(1, part.size - 1)))
+        before += float(probability)
+    builds = [part.build_s(n) for n in numbers]
+    return (np.asarray(numbers), *(np.asarray(column, dtype=float) for column in (dear, builds, taken, wander)))
+
+
+def _points(part: Situation, low: int, high: int) -> list[int]:
+    """Unmeasured numbers of a gap that are worth weighing: all, or evenly spread ones and those that are built.
+
+    Next to a commit that can't be built there is likely another: a number is left out if a failure is nearer than an
+    eighth of the distance between the failure and the far end of the gap.
+    """
+    failures = sorted(n for n in part.dead if low < n < high)
+    inside = range(low + 1, high)
+    if high - low - 1 > _POINTS:
+        spread = {low + round(i * (high - low) / (_POINTS + 1)) for i in range(1, _POINTS + 1)}
+        chosen = sorted(spread | {n for n in inside if part.build_s(n) == 0.0})
+    else:
+        chosen = list(inside)
+    alive = [n for n in chosen if n not in part.dead]
+    if not failures:
+        return alive
+    near = (high - low) / 8
+
+    def distance(number: int) -> float:
+        return min(abs(number - failure) for failure in failures)
+
+    far = [n for n in alive if distance(n) >= near]
+    return far or alive or [n for n in inside if n not in part.dead]
+
+
+def _anchor(part: Situation, data: Digest, now: Posterior, ahead_s: float) -> int | None:
+    """An end to be read beside the commit, if drift since any known side was last read could look like the step."""
+    sides = {number: now.dear(number) for number in data.averages}
+    known = [hour for number, hour in zip(data.number, data.hour, strict=True) if not 0.02 < sides[int(number)] < 0.98]
+    passed = data.hour[-1] - max(known, default=0.0) + ahead_s / 3600
+    if now.drift * math.sqrt(passed) < ANCHOR_PART * abs(now.step):
+        return None
+    return min((0, part.size - 1), key=lambda end: (data.count(end), end))
+
+
+__all__ = ["Action", "Found", "NoStep", "Probe", "Reading", "Situation", "Steps", "current", "entropy", "next_action"]
