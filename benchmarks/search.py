@@ -7,6 +7,7 @@ under `build/` and not done again. Both are the same for the same `--seed`.
 
 import argparse
 import json
+import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -21,7 +22,7 @@ KEPT = ROOT / "build" / "search-benchmark"
 PAGE = ROOT / "docs" / "search-benchmark.md"
 MARK = "<!-- What follows is written by `python benchmarks/search.py --full`. -->"
 
-SMALL_TRIALS, FULL_TRIALS = 10, 200
+SMALL_TRIALS, FULL_TRIALS = 6, 200
 EXACT_SIZES = (512, 2048)
 
 
@@ -78,6 +79,8 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2, help="at a time (default 2)")
     parser.add_argument("--page", type=Path, default=PAGE, help="where --full puts its tables")
     asked = parser.parse_args()
+    # As Ctrl-C does, so that the worker processes end too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if min(asked.processes, 1 if asked.trials is None else asked.trials) < 1 or asked.seed < 0:
         parser.error("trials and processes are at least 1, and the seed is not negative")
     if asked.small:
