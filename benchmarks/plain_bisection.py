@@ -18,9 +18,9 @@ from statistics import fmean
 
 from cpubisect.ask import Ask, ask
 from cpubisect.lab import Lab, Purpose, Unobservable
-from cpubisect.narrow import instructions
 from cpubisect.paths import Home
 from cpubisect.question import Find, MetricChoice
+from cpubisect.readings import instructions
 from cpubisect.session import Session
 from cpubisect.store import Store
 
@@ -63,7 +63,7 @@ def bisect(arguments: argparse.Namespace) -> dict[str, object]:
     asked = Ask(
         arguments.good,
         arguments.bad,
-        arguments.test,
+        (arguments.test,),
         arguments.repo,
         engine=None,
         metric=MetricChoice.INSTRUCTIONS,

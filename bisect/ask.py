@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from cpubisect.bench import Watch
 from cpubisect.builders.matrix import Matrix, locate_matrix
 from cpubisect.builders.toolchain import find_ccache, installed_toolchains
 from cpubisect.engine import Engine
 from cpubisect.errors import UserError
 from cpubisect.history import History
-from cpubisect.lab import Watch
 from cpubisect.paths import Home
 from cpubisect.question import Find, MetricChoice, Question
 from cpubisect.repositories import is_url, local_clone, refresh
@@ -23,7 +23,7 @@ class Ask:
 
     good: str
     bad: str
-    test: str
+    tests: tuple[str, ...]
     repo: str | None
     engine: str | None
     metric: MetricChoice
@@ -46,8 +46,8 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
     history, engine = _open(path, matrix, asked)
     if history.is_dirty():
         watch("notice", text=f"{path} has uncommitted changes: they are left alone and not built")
-    test = find_test(engine, asked.test)
-    parameters = settings(engine, test, asked.given)
+    tests = [find_test(engine, name) for name in dict.fromkeys(asked.tests)]
+    parameters = settings(engine, tests, asked.given)
     try:
         ends = history.resolve_pair(asked.good, asked.bad)
     except UserError:
@@ -67,7 +67,7 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
         bad=asked.bad,
         good_sha=good,
         bad_sha=bad,
-        test=test.name,
+        tests=tuple(test.name for test in tests),
         matrix=str((asked.matrix or locate_matrix()).resolve()),
         parameters=parameters,
         given=dict(asked.given),
@@ -86,13 +86,13 @@ def _url(matrix: Matrix, asked: Ask) -> str | None:
     if asked.engine:
         engine = engine_named(matrix, asked.engine)
     else:
-        engines = engines_with(asked.test, matrix.engines())
+        engines, names = matrix.engines(), " and ".join(repr(name) for name in asked.tests)
+        for name in asked.tests:
+            engines = engines_with(name, engines)
         if not engines:
-            raise UserError(f"no engine has a test {asked.test!r}", "`bisect tests` lists them all")
+            raise UserError(f"no engine has a test {names}", "`bisect tests` lists them all")
         if len(engines) > 1:
-            raise UserError(
-                f"{' and '.join(e.name for e in engines)} have a test {asked.test!r}", "say which with --engine"
-            )
+            raise UserError(f"{' and '.join(e.name for e in engines)} have a test {names}", "say which with --engine")
         engine = engines[0]
     if not engine.repository:
         raise UserError(f"no public repository of {engine.name} is known", "name one with --repo")

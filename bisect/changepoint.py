@@ -60,7 +60,7 @@ class Situation:
     reading.
     `direction` is +1 to look for regressions; `min_step` is in percent of the good end; `weights[i]` is the prior
     weight of number i being the culprit (all equal if empty). Ends that don't differ surely after `most_rounds`
-    readings each count as equal.
+    readings each count as equal. Steps that explain `enough` of the whole difference (a ratio) are an answer.
     """
 
     size: int
@@ -72,6 +72,7 @@ class Situation:
     min_step: float = 0.0
     weights: Sequence[float] = ()
     most_rounds: int = 200
+    enough: float = ENOUGH
 
     def mass(self, low: int, high: int) -> float:
         """Prior weight of the numbers low+1 … high."""
@@ -139,7 +140,7 @@ def next_action(situation: Situation) -> Action:
         if isinstance(outcome, Probe):
             return outcome
         found.append(outcome)
-        if abs(sum(step.percent for step in found)) >= ENOUGH * abs(whole):
+        if abs(sum(step.percent for step in found)) >= situation.enough * abs(whole):
             break
         beside = [(low, outcome.low), (outcome.high, high)]
         rest = [(size, pair) for pair in beside if (size := _residue(situation, data, *pair)) > 0]
@@ -315,14 +316,14 @@ def _options(part: Situation, data: Digest, now: Posterior) -> tuple[Array, Arra
     of small steps since the nearest measured number."""
     numbers: list[int] = []
     dear: list[float] = []
-    taken: list[int] = []
+    taken: list[float] = []
     wander: list[float] = []
     before = 0.0
     for (low, high), probability in zip(now.gaps, now.probabilities, strict=True):
         if low:
             numbers.append(low)
             dear.append(before)
-            taken.append(data.count(low))
+            taken.append(float(data.count(low)))
             wander.append(0.0)
         if probability > 1e-6:
             mass = max(part.mass(low, high), 1e-300)
@@ -330,11 +331,11 @@ def _options(part: Situation, data: Digest, now: Posterior) -> tuple[Array, Arra
                 nearest = min(number - low, high - number)
                 numbers.append(number)
                 dear.append(before + float(probability) * part.mass(low, number) / mass)
-                taken.append(0)
+                taken.append(0.0)
                 wander.append(now.wander * math.sqrt(nearest / max(1, part.size - 1)))
         before += float(probability)
     builds = [part.build_s(n) for n in numbers]
-    return (np.asarray(numbers), *(np.asarray(column, dtype=float) for column in (dear, builds, taken, wander)))
+    return np.asarray(numbers, dtype=float), np.asarray(dear), np.asarray(builds), np.asarray(taken), np.asarray(wander)
 
 
 def _points(part: Situation, low: int, high: int) -> list[int]:
@@ -372,4 +373,18 @@ def _anchor(part: Situation, data: Digest, now: Posterior, ahead_s: float) -> in
     return min((0, part.size - 1), key=lambda end: (data.count(end), end))
 
 
-__all__ = ["Action", "Found", "NoStep", "Probe", "Reading", "Situation", "Steps", "current", "entropy", "next_action"]
+__all__ = [
+    "Action",
+    "Found",
+    "NoStep",
+    "Probe",
+    "Reading",
+    "Situation",
+    "Steps",
+    "current",
+    "difference",
+    "digest",
+    "entropy_of",
+    "expected_cost",
+    "next_action",
+]

@@ -59,4 +59,5 @@ def _ratios() -> Array:
         posterior = np.clip(p * far / np.maximum(both, 1e-300), 0.0, 1.0)
         left = (both * entropy(posterior)).sum(axis=1) * width
         rows.append(1.0 - left / entropy(p[:, 0]))
-    return np.clip(np.stack(rows, axis=1), 0.0, 1.0)
+    table: Array = np.clip(np.stack(rows, axis=1), 0.0, 1.0)
+    return table

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from cpubisect import report
+from cpubisect import report, suspect_list
 from cpubisect.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.ask import Ask, ask
 from cpubisect.builders.matrix import Matrix
@@ -90,7 +90,8 @@ def main() -> None:
 @main.command()
 @click.argument("good")
 @click.argument("bad")
-@click.option("--test", required=True, help="What to run; `bisect tests` lists them.")
+@click.option("--test", "tests", required=True, multiple=True,
+              help="What to run; `bisect tests` lists them. Repeat it for more: all builds are shared.")  # fmt: skip
 @click.option("--repo", help="Path or URL of the repository [default: a public one per engine, cloned once].")
 @click.option("--engine", help="mysql, rocksdb, … [default: told by the repository or the test].")
 @click.option(
@@ -119,6 +120,7 @@ def start(as_json: bool, quiet: bool, **options: Any) -> None:
       bisect start 5.6.51 5.7.44 --test point-query
       bisect start v8.5.3 v8.8.1 --test seekrandom --repo ~/rocksdb --set num=10000
       bisect start 5.5.8 5.6.10 --test read-only --rows 10000 --find improvement
+      bisect start 5.6.21 5.6.27 --test point-query --test insert
     """
     for name in ("rows", "clients"):
         value = options.pop(name)
@@ -222,7 +224,8 @@ def status(bisection: int | None, as_json: bool) -> None:
     events = session.store.events(data["id"])
     said = [line for _, _, kind, found in events if (line := describe(kind, found))]
     if data["verdict"]:
-        click.echo(f"  {data['verdict']['kind']}: {data['verdict']['summary']}")
+        for name, verdict in report.verdicts(data).items():
+            click.echo(f"  {name}{verdict['kind']}: {verdict['summary']}")
     elif said:
         click.echo(f"  last: {said[-1]}")
     if data["state"] == "interrupted":
@@ -280,6 +283,43 @@ def report_command(bisection: int | None, form: str, as_json: bool) -> None:
         click.echo(json.dumps(data, indent=2))
     else:
         click.echo({"text": report.as_text, "markdown": report.as_markdown}[form](data), nl=False)
+
+
+@main.command()
+@click.argument("bisection", metavar="[ID]", type=int, required=False)
+@click.option("--inside", default="", metavar="MERGE", help="The commits that this merge brought.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, metavar="N", help="Show so many.")
+@click.option("--json", "as_json", is_flag=True)
+@explained
+def suspects(bisection: int | None, inside: str, limit: int, as_json: bool) -> None:
+    """Show the candidates of bisection ID (default: the latest) by suspicion, and why.
+
+    The order comes from the profiles of good and bad and from the diffs; it only says where to look first.
+    """
+    session = _session()
+    data = suspect_list.gather(session, _latest(session) if bisection is None else bisection, inside)
+    shown = data["suspects"][:limit]
+    if as_json:
+        click.echo(json.dumps({**data, "suspects": shown}, indent=2))
+        return
+    table = Table(box=None, pad_edge=False, expand=True)
+    for column, right in (("rank", True), ("weight", True), ("commit", False), ("instr/query", True)):
+        table.add_column(column, no_wrap=True, justify="right" if right else "left")
+    for column, ratio in (("found", 2), ("subject", 3), ("why", 3)):
+        table.add_column(column, no_wrap=True, overflow="ellipsis", ratio=ratio)
+    for found in shown:
+        table.add_row(
+            str(found["rank"]),
+            f"{found['weight']:.2%}",
+            found["sha"][:12],
+            "-" if found["cost"] is None else f"{found['cost']:,.0f}",
+            escape(found["found"]),
+            escape(found["subject"]),
+            escape(", ".join(list(found["because"])[:3])),
+        )
+    Console(width=None if sys.stdout.isatty() else WIDE).print(table)
+    if len(shown) < data["candidates"]:
+        click.echo(f"{data['candidates'] - len(shown)} more; --limit {data['candidates']} shows all")
 
 
 @main.command()

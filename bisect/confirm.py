@@ -3,10 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from cpubisect.bench import Bench
 from cpubisect.ends import Regime
-from cpubisect.lab import Bench, Lab, Purpose, Unobservable
-from cpubisect.narrow import Narrower, Yardstick, cpu_samples, instructions, mean_profile
+from cpubisect.evidence import search
+from cpubisect.lab import Lab, Purpose, Unobservable
+from cpubisect.narrow import Narrower, Yardstick
 from cpubisect.path import Path
+from cpubisect.readings import cpu_samples, instructions, mean_profile
 from cpubisect.route import merged_paths
 from cpubisect.search import Cost, Found, State, by_bare_name, function_changes, percent_change
 from cpubisect.stats import Step, step
@@ -39,25 +42,46 @@ class Confirmer:
         self._narrower = Narrower(lab, bench, yardstick)
 
     def refine(self, path: Path, found: Found, state: State) -> Findings:
-        """The culprits a step comes down to, or the groups that can't be told apart."""
-        if not found.single:
-            return [], [self._group(path, found, _reasons(path, found, state))]
-        sha = path.built(found.high)
+        """The culprits a step comes down to, or the groups that can't be told apart.
+
+        A step that is not all there between the commit and its parent is looked for in the classes beside it, whose
+        members are then built one by one: that they share one binary was only presumed. In the noisy regime that is
+        done only if nothing of the step shows at the commit, since a small rest is likely noise.
+        """
+        sha = path.first(found.high)
         parent = path.parents[sha]
         try:
-            change = self._change(parent, sha)
+            change = self._change(parent, sha) if found.single else None
         except Unobservable as reason:
-            return [], [self._group(path, found, f"the parent {parent[:12]} cannot be measured: {reason}")]
-        if self._yardstick.direction * change.percent < self._yardstick.min_step / 2:
-            return self._inside_class(path, found, parent, change)
+            change = None
+            why = f"{sha[:12]} or its parent {parent[:12]} cannot be measured: {reason}"
+            group = self._group(path, found, why, path.around(found.low, found.high))
+        else:
+            group = self._group(path, found, _reasons(path, found, state))
+        least = self._yardstick.min_step / 2
+        shows = change is not None and self._yardstick.direction * change.percent >= least
+        hidden: Findings = ([], [])
+        explained = 0.0
+        if not shows or self._yardstick.regime is Regime.EXACT:
+            hidden, explained = self._inside_classes(path, found, least)
+        if change is None:
+            if any(hidden) and self._yardstick.direction * (found.percent - explained) < least:
+                return hidden
+            return _both(hidden, ([], [group]))
+        if not shows:
+            equal = " (their code is equal)" if self._lab.same_code(parent, sha) else ""
+            why = f"the step does not show between the commit and its parent{equal}"
+            return hidden if any(hidden) else ([], [self._group(path, found, why)])
         if self._yardstick.regime is Regime.NOISY and not change.sure:
             return [], [self._group(path, found, f"the step against the parent is not sure after {MOST_ROUNDS} rounds")]
         if sha in path.merges:
-            return self._inside_merge(path, sha, parent, change)
-        return [self._culprit(path, sha, parent)], []
+            return _both(self._inside_merge(path, sha, parent, change), hidden)
+        return _both(([self._culprit(path, sha, parent)], []), hidden)
 
     def _change(self, parent: str, sha: str) -> Step:
-        """The step from parent to commit, by repeated probes of both."""
+        """The step from parent to commit, by repeated probes of both; none if their code is equal, without a probe."""
+        if self._lab.same_code(parent, sha):
+            return Step(0.0, 0.0, 0.0, 0.0)
         if self._yardstick.regime is Regime.EXACT:
             count = max(COUNTS, self._yardstick.repeats)
             before, after = self._lab.rounds([parent, sha], Purpose.SEARCH, count)
@@ -77,40 +101,61 @@ class Confirmer:
                 steps[metric] = step(parents, own)
         return steps
 
-    def _inside_class(self, path: Path, found: Found, parent: str, change: Step) -> Findings:
-        """The parent shows the step too: the commits before it don't share one binary after all."""
-        self._bench.watch("class-split", parent=parent, percent=change.percent)
-        singles = path.one_by_one(found.low)
-        if singles.size > 1:
-            done, state = self._narrower.narrow(singles)
-            if done.steps:
-                return self._all(singles, done.steps, state)
-        return [], [self._group(path, found, "the step does not show between the commit and its parent")]
+    def _inside_classes(self, path: Path, found: Found, least: float) -> tuple[Findings, float]:
+        """What of a step is inside the class before it, or inside the last one, whose end is measured and not its
+        beginning; and how much that explains, in percent. Only a class whose two ends differ is opened."""
+        everything: Findings = ([], [])
+        explained = 0.0
+        for number in (found.low, found.high) if found.high == path.size - 1 else (found.low,):
+            singles = path.one_by_one(number)
+            first, last = singles.built(0), singles.built(singles.size - 1)
+            try:
+                if first == last or self._lab.same_code(first, last):
+                    continue
+                before, after = self._narrower.cost(first).total, self._narrower.cost(last).total
+                percent = (after - before) / before * 100
+                if self._yardstick.direction * percent < least:
+                    continue
+                self._bench.watch("class-opened", first=first, last=last, percent=percent)
+                done, state = self._narrower.narrow(singles, least)
+            except Unobservable:
+                continue
+            explained += percent
+            everything = _both(everything, self._all(singles, done.steps, state))
+        return everything, explained
 
     def _inside_merge(self, path: Path, merge: str, parent: str, change: Step) -> Findings:
-        """Bisect the merged lines for the merge's step; if none shows it by itself, the merge is the culprit."""
+        """Bisect the merged lines for the merge's step; if none shows it by itself, the merge is the culprit.
+
+        A line on which nothing is thought to change the binary comes last, its commits one by one.
+        """
         least = abs(change.percent) * INSIDE_SHARE
         culprits: list[Culprit] = []
         groups: list[Group] = []
         why = "nothing on the merged line can change the binary"
-        for branch in merged_paths(self._bench.history, self._bench.engine, merge, parent, path.inside):
-            self._record(branch, merge)
-            self._bench.watch("inside-merge", merge=merge, candidates=len(branch.commits()) - 1)
-            if branch.size < 2:
+        branches = merged_paths(self._bench.history, self._bench.engine, merge, parent, path.inside)
+        for branch in sorted(branches, key=lambda branch: branch.size < 2):
+            opened = branch if branch.size > 1 else branch.one_by_one(0)
+            if opened.size < 2 or (opened is not branch and (culprits or groups)):
                 continue
+            self._bench.watch("inside-merge", merge=merge, candidates=len(opened.commits()) - 1)
             try:
-                done, state = self._narrower.narrow(branch, min(least, self._yardstick.min_step))
+                opened, done, state = search(
+                    *(self._lab, self._bench, self._narrower, opened),
+                    lambda path: self._record(path, merge),
+                    min(least, self._yardstick.min_step),
+                )
             except Unobservable as reason:
                 why = f"the merged line cannot be measured: {reason}"
                 continue
-            own = self._yardstick.direction * percent_change(state, 0, branch.size - 1)
+            own = self._yardstick.direction * percent_change(state, 0, opened.size - 1)
             if own < least:
                 why = (
                     f"the merged line by itself changes the cost by less than {least:.2f} %: only the combination does"
                 )
                 continue
             why = f"the merged line has no single step of {self._yardstick.min_step:.2f} % or more: many small ones"
-            more_culprits, more_groups = self._all(branch, done.steps, state)
+            more_culprits, more_groups = self._all(opened, done.steps, state)
             culprits += more_culprits
             groups += more_groups
         if culprits or groups:
@@ -149,15 +194,19 @@ class Confirmer:
             inside=path.inside,
         )
 
-    def _group(self, path: Path, found: Found, why: str) -> Group:
+    def _group(self, path: Path, found: Found, why: str, commits: tuple[str, ...] = ()) -> Group:
         return Group(
             after=path.classes[found.low][-1],
             until=path.built(found.high),
-            commits=path.between(found.low, found.high),
+            commits=commits or path.between(found.low, found.high),
             percent=found.percent,
             why=why,
             inside=path.inside,
         )
+
+
+def _both(one: Findings, other: Findings) -> Findings:
+    return [*one[0], *other[0]], [*one[1], *other[1]]
 
 
 def largest_functions(before: Mapping[str, float], after: Mapping[str, float]) -> tuple[FunctionChange, ...]:

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from cpubisect.ends import changed_defaults
 from cpubisect.lab import Purpose, Unobservable
-from cpubisect.narrow import instructions
+from cpubisect.readings import instructions
 from cpubisect.store import ProbeRow
 from cpubisect.verdict import ChangedDefault
 

@@ -48,8 +48,8 @@ class Display:
             self._build_seconds.append(float(data["wall_seconds"]))
         if kind == "probe-finished":
             self._probes += 1
-        if kind == "range":
-            self._expected = int(data["expected_builds"])
+        if kind in ("range", "joined"):
+            self._expected = self._expected if data.get("inside") else int(data["expected_builds"])
         line = describe(kind, data)
         if kind in ("build-started", "probe-started"):
             self._action, self._detail, self._since = line, "", time.monotonic()
@@ -74,6 +74,12 @@ class Display:
 
 def describe(kind: str, data: dict[str, Any]) -> str:
     """One line for a person about one event; empty for what need not be said."""
+    line = _told(kind, data)
+    test = f"{data['test']}: " if line and data.get("test") and not kind.startswith("build-") else ""
+    return test + line
+
+
+def _told(kind: str, data: dict[str, Any]) -> str:
     sha = str(data.get("sha", ""))[:12]
     match kind:
         case "notice":
@@ -112,14 +118,35 @@ def describe(kind: str, data: dict[str, Any]) -> str:
             return f"suspects by what grew: {'; '.join(told) or 'none'}"
         case "next":
             return f"next: {sha} ({data['number']} of {data['of']}): {data['why']}"
+        case "price":
+            most = f" (at most {data['most_builds']})" if data["most_builds"] else ""
+            noise = f"; one reading varies by {data['noise_percent']:.2f} %" if data.get("noise_percent") else ""
+            return (
+                f"this search is likely to take about {data['builds']} builds{most} and {_span(data['seconds'])}{noise}"
+            )
+        case "posterior":
+            return (
+                f"P = {data['probability']:.3f} that a step of {data['percent']:+.2f} % is between {data['low'][:12]} "
+                f"and {data['high'][:12]} ({data['candidates']} candidates; noise {data['noise_percent']:.2f} %)"
+            )
         case "unobservable":
             return f"{sha} stays a candidate that cannot be observed"
         case "step-found":
             return f"a step of {data['percent']:+.2f} % is between {data['low'][:12]} and {data['high'][:12]}"
         case "inside-merge":
             return f"{data['merge'][:12]} is a merge: going inside, {data['candidates']} candidates"
-        case "class-split":
-            return f"the parent {data['parent'][:12]} shows the step already: looking at each commit of its class"
+        case "joined":
+            return (
+                f"{data['joined']} commits touch only files that no build was made from: {data['classes']} classes are "
+                f"left; about {data['expected_builds']} builds are likely"
+            )
+        case "class-opened":
+            return (
+                f"{data['first'][:12]} to {data['last'][:12]} were taken for one binary, but differ by "
+                f"{data['percent']:+.2f} %: looking at each commit"
+            )
+        case "equal-code":
+            return f"{sha} has the code of {data['twin'][:12]}: its probes count for both"
         case "verdict":
             return f"{data['kind_of']}: {data['summary']}"
         case _:

@@ -15,7 +15,6 @@ from cpubisect.repository import Repository
 from cpubisect.version import Version
 
 _DIFFS_AT_ONCE = 2000
-_PATCHES_AT_ONCE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,39 +198,37 @@ class History:
         globs `irrelevant` match. Raises UserError for a malformed glob.
         """
         globs = Irrelevant(irrelevant)
-        unchanged = {sha for sha, paths in self.changes(candidates.commits) if globs.covers(paths)}
+        pairs = [(commit.sha, commit.parent) for commit in candidates.commits]
+        unchanged = {sha for sha, paths in self.changes(pairs) if globs.covers(paths)}
         return group(candidates.start, (commit.sha for commit in candidates.commits), unchanged)
 
-    def changes(self, commits: Sequence[Candidate]) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Each commit with the paths that differ from the parent before it; a renamed file counts with both names."""
+    def changes(self, commits: Sequence[tuple[str, str]]) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Of each (sha, parent) pair the sha and the paths that differ; a renamed file counts with both names."""
         for first in range(0, len(commits), _DIFFS_AT_ONCE):
-            some = commits[first : first + _DIFFS_AT_ONCE]
-            yield from self._changes([(commit.sha, commit.parent) for commit in some])
-
-    def diffs(self, commits: Sequence[tuple[str, str]], endings: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
-        """The diff of each (sha, parent) pair in files whose names end so, as lines without context."""
-        for first in range(0, len(commits), _PATCHES_AT_ONCE):
-            some = commits[first : first + _PATCHES_AT_ONCE]
+            pairs = commits[first : first + _DIFFS_AT_ONCE]
             output = self._repository.run(
-                *("diff-tree", "--stdin", "--always", "-r", "-p", "-U0", "--no-renames", "--no-ext-diff"),
-                "--no-textconv",
-                stdin=(f"{sha} {parent}" for sha, parent in some),
+                *("diff-tree", "--stdin", "--root", "--always", "-r", "-z", "--raw", "--no-renames"),
+                stdin=(f"{sha} {parent}".rstrip() for sha, parent in pairs),
             )
-            found: dict[str, list[str]] = {sha: [] for sha, _ in some}
-            lines: list[str] = []
-            wanted = False
-            for line in output.decode(errors="replace").splitlines():
-                if line in found:
-                    lines = found[line]
-                elif line.startswith("diff --git "):
-                    wanted = line.rstrip('"').endswith(endings)
-                elif wanted:
-                    lines.append(line)
-            yield from found.items()
+            words = iter(output.decode(errors="surrogateescape").split("\0"))
+            changed: dict[str, list[str]] = {sha: [] for sha, _ in pairs}
+            current: list[str] = []
+            for word in words:
+                if word.startswith(":"):
+                    current.append(next(words))
+                elif word:
+                    current = changed[word.strip()]
+            yield from ((sha, tuple(paths)) for sha, paths in changed.items())
+
+    def files(self, sha: str) -> dict[str, bool]:
+        """All paths in the tree of a commit, and whether each is a plain file: no link, no other repository."""
+        listing = self._repository.run("ls-tree", "-r", "-z", "--full-tree", sha).decode(errors="surrogateescape")
+        rows = (row.partition("\t") for row in listing.split("\0") if row)
+        return {path: about.startswith("100") for about, _, path in rows}
 
     def changed_paths(self, sha: str, parent: str | None = None) -> tuple[str, ...]:
         """The paths that differ between a commit and `parent` (default: its first; a root commit: all its files)."""
-        ((_, paths),) = self._changes([(sha, parent or next(iter(self._graph_of(sha).parents[sha]), ""))])
+        ((_, paths),) = self.changes([(sha, parent or next(iter(self._graph_of(sha).parents[sha]), ""))])
         return paths
 
     def describe(self, sha: str) -> CommitDetails:
@@ -274,21 +271,6 @@ class History:
             for (sha, authored, subject), parent in zip(rows, before, strict=False)
         )
         return Candidates(good, bad, span.start, commits, span.entry)
-
-    def _changes(self, pairs: Sequence[tuple[str, str]]) -> Iterator[tuple[str, tuple[str, ...]]]:
-        output = self._repository.run(
-            *("diff-tree", "--stdin", "--root", "--always", "-r", "-z", "--raw", "--no-renames"),
-            stdin=(f"{sha} {parent}".rstrip() for sha, parent in pairs),
-        )
-        words = iter(output.decode(errors="surrogateescape").split("\0"))
-        changed: dict[str, list[str]] = {sha: [] for sha, _ in pairs}
-        current: list[str] = []
-        for word in words:
-            if word.startswith(":"):
-                current.append(next(words))
-            elif word:
-                current = changed[word.strip()]
-        yield from ((sha, tuple(paths)) for sha, paths in changed.items())
 
 
 def _time(seconds: str) -> datetime:

@@ -7,20 +7,16 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
 
 from cpubisect.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
-from cpubisect.builders.build import BuildSettings, Outcome, Toolchain
+from cpubisect.bench import Bench
+from cpubisect.builders.build import BuildSettings, Outcome, Recipe
 from cpubisect.builders.carry import carry_out
-from cpubisect.builders.matrix import Matrix
-from cpubisect.engine import Engine
 from cpubisect.errors import UserError
-from cpubisect.history import History
 from cpubisect.paths import Home
-from cpubisect.question import Question
-from cpubisect.store import BuildRow, ProbeRow, Store
+from cpubisect.store import BuildRow, ProbeRow
 from cpubisect.version import Version
 from cpubisect.workloads.probe import Counter, ProbeError, ProbeRequest, Test
 
@@ -44,30 +40,6 @@ class Unobservable(Exception):
     """This commit cannot be measured; the message is the first line that says why."""
 
 
-class Watch(Protocol):
-    """Who is told what happens, as it happens."""
-
-    def __call__(self, kind: str, **data: Any) -> None:
-        """Take one event of the bisection's journal."""
-
-
-@dataclass(frozen=True)
-class Bench:
-    """What does not change during a bisection: the question with everything it needs to be answered."""
-
-    bisection: int
-    question: Question
-    engine: Engine
-    test: Test
-    matrix: Matrix
-    toolchains: Sequence[Toolchain]
-    counter: Counter
-    history: History
-    home: Home
-    store: Store
-    watch: Watch
-
-
 class Lab:
     """Carries out builds and probes of one bisection, one at a time."""
 
@@ -77,11 +49,25 @@ class Lab:
         self._builder = importlib.import_module(f"cpubisect.builders.{bench.engine.builder}").BUILDER
         self._probe = importlib.import_module(f"cpubisect.workloads.{bench.engine.workload}").probe
         self._built: dict[str, BuildRow] = {}
+        self._twins: dict[str, str] = {}
+
+    def beside(self, test: Test) -> "Lab":
+        """The same lab for another test of the question: what one has built, the other has."""
+        other = Lab(self._bench.only(test))
+        other._built, other._twins = self._built, self._twins
+        return other
 
     def build(self, sha: str) -> BuildRow:
-        """The build of a commit, made now unless the store has it; raises Unobservable if it can't be built."""
+        """The build of a commit, made now unless the store has it; raises Unobservable if it can't be built.
+
+        With several tests, each probes it before anything else is built.
+        """
         if sha not in self._built:
             self._built[sha] = self._find_or_make(sha)
+            if self._bench.several and self._built[sha].outcome == Outcome.BUILT:
+                for test in self._bench.tests:
+                    with contextlib.suppress(Unobservable):
+                        self.beside(test).probes(sha, Purpose.SEARCH, 1)
         row = self._built[sha]
         if row.outcome != Outcome.BUILT:
             raise Unobservable(row.first_error or row.outcome)
@@ -90,9 +76,7 @@ class Lab:
     def _find_or_make(self, sha: str) -> BuildRow:
         bench = self._bench
         try:
-            recipe = bench.matrix.recipe(
-                bench.engine, sha, self.version(sha), bench.toolchains, prefer=bench.question.toolchain
-            )
+            recipe = self._recipe(sha)
         except UserError as reason:
             raise Unobservable(reason.problem) from reason
         tried_here = {build.id for build, _ in bench.store.builds(bench.bisection)}
@@ -148,18 +132,78 @@ class Lab:
             )
         return version
 
+    def same_code(self, one: str, other: str) -> bool:
+        """Whether two commits' builds do the same when run; raises Unobservable if one can't be built."""
+        first, second = self.build(one), self.build(other)
+        return first.same_as == second.same_as and self.version(one) == self.version(other)
+
+    def stand_in(self, sha: str) -> str:
+        """The commit whose probes count for this one's: the first that was probed of those with equal code, for what is
+        measured between two of them is noise. The release must be the same, since a probe's settings follow from it."""
+        if sha not in self._twins:
+            code = self.build(sha).same_as
+            probed = [known.sha for known in self._bench.store.probed(self._bench.bisection) if known.code == code]
+            twin = next((known for known in probed if self.version(known) == self.version(sha)), None)
+            if twin is None:
+                return sha
+            self._twins[sha] = twin
+            if twin != sha:
+                self._bench.watch("equal-code", sha=sha, twin=twin)
+        return self._twins[sha]
+
+    def shared(self) -> frozenset[str]:
+        """Commits that cost this test no build, nor a first probe, another test having had them built; or tried to."""
+        if not self._bench.several:
+            return frozenset()
+        return frozenset(build.sha for build, _ in self._bench.store.builds(self._bench.bisection))
+
     def probes(self, sha: str, purpose: str, count: int) -> list[ProbeRow]:
-        """At least `count` probes of a commit; raises Unobservable if it can't be built or probes keep failing."""
-        build = self.build(sha)
+        """At least `count` probes of a commit; raises Unobservable if it can't be built or probes keep failing.
+
+        Those for `SEARCH` may be another commit's with equal code.
+        """
+        build = self.build(self.stand_in(sha) if purpose == Purpose.SEARCH else sha)
         while True:
-            rows = self._bench.store.probes(self._bench.bisection, build.id, purpose)
+            rows = self._bench.store.probes(self._bench.bisection, build.id, purpose, self._bench.test.name)
             done = [row for row in rows if not row.error]
             if len(done) >= count:
                 return done
             errors = [row.error for row in rows if row.error]
             if len(errors) >= PROBE_ATTEMPTS:
                 raise Unobservable(f"probe: {errors[-1]}")
-            self._make_probe(sha, build, purpose)
+            self._make_probe(build, purpose)
+
+    def once_more(self, sha: str, purpose: str) -> None:
+        """One more probe of a commit for a purpose; raises Unobservable."""
+        rows = self._bench.store.probes(self._bench.bisection, self.build(sha).id, purpose, self._bench.test.name)
+        self.probes(sha, purpose, sum(not row.error for row in rows) + 1)
+
+    def series(self, purpose: str) -> list[tuple[str, ProbeRow]]:
+        """All probes for a purpose, with their commits, in the order they were made."""
+        shas = {build.id: build.sha for build, _ in self._bench.store.builds(self._bench.bisection)}
+        rows = self._bench.store.probes(self._bench.bisection, purpose=purpose, test=self._bench.test.name)
+        return [(shas[row.build], row) for row in rows if not row.error and row.build in shas]
+
+    def built(self) -> dict[str, BuildRow]:
+        """The builds that this bisection has, by commit."""
+        rows = (row for row, _ in self._bench.store.builds(self._bench.bisection))
+        return {row.sha: row for row in rows if row.outcome == Outcome.BUILT}
+
+    def kept(self, shas: Sequence[str]) -> frozenset[str]:
+        """Those of some commits that need not be built: the binary of today's recipe is there, from any bisection."""
+        bench = self._bench
+        found = []
+        for sha, recipe_key, artifact in bench.store.artifacts_of(bench.engine.name, shas):
+            with contextlib.suppress(UserError):
+                if self._artifacts.path(artifact) is not None and recipe_key == self._recipe(sha).key():
+                    found.append(sha)
+        return frozenset(found)
+
+    def _recipe(self, sha: str) -> Recipe:
+        bench = self._bench
+        return bench.matrix.recipe(
+            bench.engine, sha, self.version(sha), bench.toolchains, prefer=bench.question.toolchain
+        )
 
     def rounds(self, shas: Sequence[str], purpose: str, count: int) -> list[list[ProbeRow]]:
         """`count` probes of each commit, interleaved: every other round runs in reverse, so that drift cancels."""
@@ -175,22 +219,23 @@ class Lab:
         settings = ",".join(f"{key}={value}" for key, value in sorted(overrides.items()))
         purpose = f"with {settings}"
         build = self.build(sha)
-        done = self._bench.store.probes(self._bench.bisection, build.id, purpose)
+        asked = (self._bench.bisection, build.id, purpose, self._bench.test.name)
+        done = self._bench.store.probes(*asked)
         if not done:
-            self._make_probe(sha, build, purpose, overrides)
-            done = self._bench.store.probes(self._bench.bisection, build.id, purpose)
+            self._make_probe(build, purpose, overrides)
+            done = self._bench.store.probes(*asked)
         if done[0].error:
             raise Unobservable(f"probe: {done[0].error}")
         return done[0]
 
-    def _make_probe(self, sha: str, build: BuildRow, purpose: str, overrides: Mapping[str, str] | None = None) -> None:
-        bench = self._bench
+    def _make_probe(self, build: BuildRow, purpose: str, overrides: Mapping[str, str] | None = None) -> None:
+        bench, sha = self._bench, build.sha
         artifact = self._artifacts.path(build.artifact or "")
         if artifact is None:
             raise UserError(
                 f"the artifact of {sha[:12]} was pruned while in use", f"run `bisect resume {bench.bisection}`"
             )
-        parameters = {**bench.question.parameters, **(overrides or {})}
+        parameters = {**bench.question.parameters[bench.test.name], **(overrides or {})}
         with only_probe(bench.home), scratch(bench.home.work) as work:
             bench.watch("probe-started", sha=sha, purpose=purpose)
             started = time.time()

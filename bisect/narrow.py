@@ -1,49 +1,46 @@
 """One search over one path: measures what `search` asks for until it says where the steps are."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import fmean
 
+from cpubisect.bench import Bench
 from cpubisect.ends import Regime
-from cpubisect.lab import Bench, Lab, Purpose, Unobservable
+from cpubisect.lab import Lab, Purpose, Unobservable
+from cpubisect.noisy import NoisySearch
 from cpubisect.path import Path
-from cpubisect.search import Cost, Done, Measure, State, next_move
-from cpubisect.stats import standard_error_percent
+from cpubisect.pricing import Pricing
+from cpubisect.prior import Prior
+from cpubisect.readings import cpu_samples, instructions, mean_attributed, mean_profile
+from cpubisect.search import (
+    SPARE,
+    Cost,
+    Done,
+    Measure,
+    State,
+    Weigh,
+    even,
+    expected_moves,
+    halvings,
+    next_move,
+)
 from cpubisect.store import ProbeRow
-from cpubisect.suspects import growths, suspicions, words_touched
-from cpubisect.workloads.probe import CPU, INSTRUCTIONS
-
-FEWEST_ROUNDS = 3
-MOST_ROUNDS = 15
-"""Interleaved rounds of CPU time for one commit between the ends, at least and at most."""
-
-SETTLED_PART = 8.0
-"""A mean of CPU time is settled when its standard error is this part of the smallest step."""
-
-
-TRUSTED_MOVES = 3
-"""The prior decides so many moves of a search at most; after them candidates weigh alike, so that wrong suspects cost
-no more than these."""
+from cpubisect.workloads.probe import INSTRUCTIONS
 
 FEWEST_FOR_PRIOR = 5
 """On a shorter path there is nothing to gain from a prior."""
-
-SUSPECTS_TOLD = 5
-SOURCES = (".c", ".cc", ".cpp", ".h", ".hpp", ".ic", ".i", ".yy")
 
 
 @dataclass(frozen=True)
 class Yardstick:
     """How commits are compared in this bisection: `repeats` counts per commit in the exact regime, steps from
-    `min_step` percent on, `direction` +1 for regressions; `anchors` are the good and bad commits, re-probed beside
-    every other one in the noisy regime so that drift cancels."""
+    `min_step` percent on, `direction` +1 for regressions."""
 
     metric: str
     regime: Regime
     repeats: int
     min_step: float
     direction: int
-    anchors: tuple[str, str]
 
     def samples(self, rows: Sequence[ProbeRow]) -> list[float]:
         """This metric's samples, one per probe."""
@@ -60,86 +57,76 @@ class Narrower:
 
     def narrow(self, path: Path, min_step: float | None = None) -> tuple[Done, State]:
         """Search the whole path; raises Unobservable if one of its ends can't be measured."""
+        least = self._yardstick.min_step if min_step is None else min_step
+        if self._yardstick.regime is Regime.NOISY:
+            return NoisySearch(self._lab, self._bench, path, least, self._yardstick.direction).run()
         ends = {number: self.cost(path.built(number)) for number in (0, path.size - 1)}
+        known, dead = self._known(path)
+        pricing = Pricing(self._lab, path)
         state = State(
             size=path.size,
-            costs=ends,
-            min_step=self._yardstick.min_step if min_step is None else min_step,
+            costs={**ends, **known},
+            dead=dead,
+            min_step=least,
             direction=self._yardstick.direction,
+            free=pricing.free(),
         )
-        state = replace(state, weights=self._prior(path, state))
-        while isinstance(move := next_move(state), Measure):
+        prior = self._prior(path, state)
+        self._price(path, pricing, self._weigher(prior, state)(0, path.size - 1))
+        while isinstance(move := next_move(state, self._weigher(prior, state), pricing.now()), Measure):
             sha = path.built(move.number)
             self._bench.watch(
                 "next", sha=sha, number=move.number, of=path.size - 1, why=move.why, inside=list(path.inside)
             )
             try:
-                costs = {**state.costs, move.number: self.cost(sha)}
-                state = replace(state, costs=costs)
+                state = state.with_cost(move.number, self.cost(sha))
             except Unobservable as reason:
-                state = replace(state, dead={**state.dead, move.number: str(reason)})
+                state = state.with_failure(move.number, str(reason))
                 self._bench.watch("unobservable", sha=sha, why=str(reason))
-            if len(state.costs) + len(state.dead) >= 2 + TRUSTED_MOVES:
-                state = replace(state, weights=())
         return move, state
 
-    def _prior(self, path: Path, state: State) -> tuple[float, ...]:
-        """The weight of each number by what its commit's diff touches of what grew; empty where nothing tells."""
+    def _price(self, path: Path, pricing: Pricing, weights: Sequence[float]) -> None:
+        """What the search for one step is likely to cost, into the journal."""
+        builds = expected_moves(weights)
+        self._bench.watch(
+            "price",
+            builds=round(builds),
+            most_builds=halvings(path.size - 1) + SPARE,
+            seconds=builds * (pricing.full_build_s() + pricing.probe_s()),
+            inside=list(path.inside),
+        )
+
+    def _weigher(self, prior: Prior | None, state: State) -> Weigh:
+        """Prior weights within an interval, by what grew between its own two ends."""
+        if prior is None:
+            return even
+        return lambda low, high: prior.weights(low, high, state.costs[low], state.costs[high])
+
+    def _known(self, path: Path) -> tuple[dict[int, Cost], dict[int, str]]:
+        """What the searches of other tests have had built and probed between the ends: costs, and why there is none."""
+        costs: dict[int, Cost] = {}
+        dead: dict[int, str] = {}
+        shared = self._lab.shared() if self._yardstick.regime is Regime.EXACT else ()
+        for number in range(1, path.size - 1):
+            if path.built(number) in shared:
+                try:
+                    costs[number] = self.cost(path.built(number))
+                except Unobservable as reason:
+                    dead[number] = str(reason)
+        return costs, dead
+
+    def _prior(self, path: Path, state: State) -> Prior | None:
+        """What the commits touch of what grew; None where nothing tells."""
         before, after = state.costs[0], state.costs[path.size - 1]
         if path.size < FEWEST_FOR_PRIOR or not before.functions or not after.functions:
-            return ()
-        grown = growths(before, after, self._yardstick.direction)
-        wanted = frozenset(word for growth in grown for word in growth.words)
-        shas = [path.built(number) for number in range(1, path.size)]
-        diffs = self._bench.history.diffs([(sha, path.parents[sha]) for sha in shas], SOURCES)
-        found = suspicions([words_touched(lines, wanted) for _, lines in diffs], grown)
-        ranked = sorted(zip(shas, found, strict=True), key=lambda pair: -pair[1].weight)
-        top = [
-            {"sha": sha, "weight": s.weight, "because": sorted(s.because, key=lambda word: -s.because[word])[:3]}
-            for sha, s in ranked[:SUSPECTS_TOLD]
-            if s.because
-        ]
-        self._bench.watch("suspects", top=top, inside=list(path.inside))
-        return (0.0, *(s.weight for s in found))
+            return None
+        prior = Prior(self._bench, path)
+        prior.record(before, after)
+        return prior
 
     def cost(self, sha: str) -> Cost:
         """What a commit costs per query; raises Unobservable."""
         if self._yardstick.regime is Regime.EXACT:
             rows = self._lab.probes(sha, Purpose.SEARCH, self._yardstick.repeats)[: self._yardstick.repeats]
-            return Cost(fmean(instructions(rows)), mean_profile(rows))
-        return Cost(self._settled_cpu(sha))
-
-    def _settled_cpu(self, sha: str) -> float:
-        """Mean CPU time, as its ratio to the good end in the same rounds times the good end's overall mean."""
-        good, bad = self._yardstick.anchors
-        reference = fmean(cpu_samples(self._lab.probes(good, Purpose.CLOCK, 1)))
-        if sha == good:
-            return reference
-        shas = [good, sha] if sha == bad else [good, sha, bad]
-        for count in range(FEWEST_ROUNDS, MOST_ROUNDS + 1):
-            rounds = self._lab.rounds(shas, Purpose.clock(sha), count)
-            beside, own = cpu_samples(rounds[0]), cpu_samples(rounds[1])
-            if standard_error_percent(own) <= self._yardstick.min_step / SETTLED_PART:
-                break
-        return reference * fmean(own) / fmean(beside)
-
-
-def instructions(rows: Sequence[ProbeRow]) -> list[float]:
-    """Instructions per query, one value per probe."""
-    return [fmean(row.values[INSTRUCTIONS]) for row in rows]
-
-
-def cpu_samples(rows: Sequence[ProbeRow]) -> list[float]:
-    """CPU microseconds per query, one value per probe: the smallest of its runs.
-
-    Load on a shared host only ever adds; measured across server restarts, the minimum of a few short runs varies by
-    about half as much as their mean.
-    """
-    return [min(row.values[CPU]) for row in rows]
-
-
-def mean_profile(rows: Sequence[ProbeRow]) -> Mapping[str, float]:
-    """Instructions per query of every function, averaged over probes."""
-    profiles = [row.profile for row in rows]
-    names = {name for profile in profiles for name in profile}
-    return {name: fmean(profile.get(name, 0.0) for profile in profiles) for name in names}
+            return Cost(fmean(instructions(rows)), mean_profile(rows), mean_attributed(rows))
+        return Cost(fmean(cpu_samples(self._lab.probes(sha, Purpose.CLOCK, 1))))

@@ -1,14 +1,15 @@
 """PURE: the numbered path a search runs over, and which commits each number stands for."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
 class Path:
     """`classes[0]` starts with the good end; every class lists commits, oldest first, that share one binary.
 
-    The first commit of a class is the one that is built. `parents` maps a commit to the one before it on the path,
+    The first commit of a class is the one that is built, except for the last class: there it is the last commit, the
+    bad end itself, which is built anyway. `parents` maps a commit to the one before it on the path,
     its step being measured against that; `subjects` maps commits to their subject lines; `inside` names the merges
     that led here, outermost first.
     """
@@ -26,6 +27,10 @@ class Path:
 
     def built(self, number: int) -> str:
         """The commit that is built for a number."""
+        return self.classes[number][-1 if 0 < number == self.size - 1 else 0]
+
+    def first(self, number: int) -> str:
+        """The commit of a class that can have made a step; its parent is the last one of the class before."""
         return self.classes[number][0]
 
     def commits(self) -> tuple[str, ...]:
@@ -34,9 +39,23 @@ class Path:
 
     def between(self, low: int, high: int) -> tuple[str, ...]:
         """The commits that can have made a step seen after `low` and at `high`."""
-        return (*(sha for group in self.classes[low + 1 : high] for sha in group), self.classes[high][0])
+        return (*(sha for group in self.classes[low + 1 : high] for sha in group), self.first(high))
+
+    def around(self, low: int, high: int) -> tuple[str, ...]:
+        """All commits after the one built for `low`, up to the one built for `high`."""
+        commits = self.commits()
+        return commits[commits.index(self.built(low)) + 1 : commits.index(self.built(high)) + 1]
+
+    def joined(self, unchanged: Collection[str]) -> "Path":
+        """The same commits in fewer classes: one whose first commit is in `unchanged` joins the class before it."""
+        classes: list[tuple[str, ...]] = []
+        for group in self.classes:
+            if classes and group[0] in unchanged:
+                classes[-1] += group
+            else:
+                classes.append(group)
+        return replace(self, classes=tuple(classes))
 
     def one_by_one(self, number: int) -> "Path":
         """The commits of one class each by itself: for when they turn out not to share one binary."""
-        singles: Sequence[tuple[str, ...]] = [(sha,) for sha in self.classes[number]]
-        return Path(tuple(singles), self.parents, self.subjects, self.merges, self.inside)
+        return replace(self, classes=tuple((sha,) for sha in self.classes[number]))

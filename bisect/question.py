@@ -30,9 +30,9 @@ class MetricChoice(StrEnum):
 class Question:
     """`good` and `bad` are the names given, `good_sha` and `bad_sha` what they resolved to; `repository` is a path.
 
-    `parameters` are the settings of the test with the user's, `given`, applied; `min_step` is the smallest step
-    wanted, in percent, or None for the default; `toolchain` is a name of the matrix or None for its preference;
-    `matrix` is the path of the compiler matrix in use; `jobs` compile at once.
+    `parameters` are, per test, its settings with those of the user's, `given`, that it knows applied; `min_step` is
+    the smallest step wanted, in percent, or None for the default; `toolchain` is a name of the matrix or None for its
+    preference; `matrix` is the path of the compiler matrix in use; `jobs` compile at once.
     """
 
     engine: str
@@ -41,9 +41,9 @@ class Question:
     bad: str
     good_sha: str
     bad_sha: str
-    test: str
+    tests: tuple[str, ...]
     matrix: str
-    parameters: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
     metric: MetricChoice = MetricChoice.AUTO
     find: Find = Find.REGRESSION
@@ -52,10 +52,20 @@ class Question:
     jobs: int = 2
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data for the store."""
-        return asdict(self)
+        """As plain data for the store: with one test, `test` and its `parameters`; with several, `tests` too, `test`
+        being their names for people and `parameters` a map from test to settings."""
+        plain = asdict(self)
+        plain["test"] = ", ".join(self.tests)
+        if len(self.tests) == 1:
+            del plain["tests"]
+            plain["parameters"] = dict(self.parameters.get(self.tests[0], {}))
+        return plain
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """The inverse of `to_json`."""
-        return cls(**{**data, "metric": MetricChoice(data["metric"]), "find": Find(data["find"])})
+        fields = {name: value for name, value in data.items() if name != "test"}
+        fields["tests"] = tuple(data["tests"]) if "tests" in data else (data["test"],)
+        if "tests" not in data:
+            fields["parameters"] = {data["test"]: data["parameters"]}
+        return cls(**{**fields, "metric": MetricChoice(data["metric"]), "find": Find(data["find"])})

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cpubisect.lab import Purpose
+from cpubisect.question import Question
 from cpubisect.session import Session
 from cpubisect.store import BuildRow, ProbeRow
 from cpubisect.verdict import finite
@@ -22,6 +23,7 @@ def gather(session: Session, bisection: int) -> Json:
     store = session.store
     row = store.bisection(bisection)
     question = row.question
+    tests = Question.from_json(question).tests
     builds = store.builds(bisection)
     probes = store.probes(bisection)
     probe_count, probe_seconds = store.probe_count(bisection)
@@ -40,6 +42,7 @@ def gather(session: Session, bisection: int) -> Json:
         "probe_seconds": round(probe_seconds, 1),
         "elapsed_seconds": round((row.finished or time.time()) - row.created, 1),
     }
+    equal = {event["sha"]: event["twin"] for _, _, kind, event in store.events(bisection) if kind == "equal-code"}
     subjects = {sha: subject for _, _, sha, _, subject in candidates}
     data: Json = {
         "id": row.id,
@@ -49,6 +52,7 @@ def gather(session: Session, bisection: int) -> Json:
         "good": {"name": question["good"], "sha": question["good_sha"]},
         "bad": {"name": question["bad"], "sha": question["bad_sha"]},
         "test": question["test"],
+        **({"tests": list(tests)} if len(tests) > 1 else {}),
         "parameters": question["parameters"],
         "given": question["given"],
         "find": question["find"],
@@ -62,7 +66,10 @@ def gather(session: Session, bisection: int) -> Json:
         "host": row.host,
         "verdict": row.verdict,
         "totals": totals,
-        "commits": [_commit(build, subjects.get(build.sha, ""), probes) for build, _ in builds],
+        "commits": [
+            {**_commit(build, subjects.get(build.sha, ""), probes, tests), "equal_to": equal.get(build.sha)}
+            for build, _ in builds
+        ],
     }
     plain: Json = finite(data)
     return plain
@@ -72,9 +79,14 @@ def _of_search(purpose: str) -> bool:
     return purpose == Purpose.SEARCH or purpose.startswith(Purpose.CLOCK)
 
 
-def _commit(build: BuildRow, subject: str, probes: Sequence[ProbeRow]) -> Json:
+def _values(probes: Sequence[ProbeRow]) -> Json:
+    values = {m: [v for probe in probes for v in probe.values.get(m, ())] for m in METRICS}
+    return {metric: found for metric, found in values.items() if found}
+
+
+def _commit(build: BuildRow, subject: str, probes: Sequence[ProbeRow], tests: Sequence[str]) -> Json:
     own = [probe for probe in probes if probe.build == build.id and _of_search(probe.purpose)]
-    values = {m: [v for probe in own for v in probe.values.get(m, ())] for m in METRICS}
+    by_test = {test: _values([probe for probe in own if probe.test == test]) for test in tests}
     return {
         "sha": build.sha,
         "subject": subject,
@@ -87,7 +99,7 @@ def _commit(build: BuildRow, subject: str, probes: Sequence[ProbeRow]) -> Json:
         "cache_hits": build.cache_hits,
         "cache_misses": build.cache_misses,
         "log": build.log,
-        "values": {metric: found for metric, found in values.items() if found},
+        "values": by_test if len(tests) > 1 else by_test[tests[0]],
     }
 
 
@@ -109,14 +121,35 @@ def as_markdown(data: Json) -> str:
 
 def _headline(data: Json) -> str:
     verdict = data["verdict"]
-    if verdict is None:
+    if verdict is None or data["state"] != "finished":
         return f"bisection {data['id']} is {data['state']}: no answer yet"
+    if "tests" in verdict:
+        return "; ".join(f"{test}: {own['kind']}" for test, own in verdict["tests"].items())
     return f"{verdict['kind']}: {verdict['summary']}"
 
 
-def _sections(data: Json) -> list[tuple[str, list[str]]]:
+def verdicts(data: Json) -> dict[str, Json]:
+    """The verdicts there are, each by what stands before it: the test's name and a colon if there are several."""
     verdict = data["verdict"] or {}
+    return {f"{test}: ": found for test, found in verdict["tests"].items()} if "tests" in verdict else {"": verdict}
+
+
+def _sections(data: Json) -> list[tuple[str, list[str]]]:
     sections = [("Question", _question(data))]
+    for name, verdict in verdicts(data).items():
+        sections += [(f"{name}{title}", rows) for title, rows in _answer(verdict, told=bool(name))]
+    if data["commits"]:
+        for test in data.get("tests", [""]):
+            commits = [{**c, "values": c["values"][test]} for c in data["commits"]] if test else data["commits"]
+            sections.append((f"{test}: Commits measured" if test else "Commits measured", _commits(commits)))
+    sections.append(("Cost", _cost(data["totals"])))
+    sections.append(("To reproduce", _continued(reproduce(data))))
+    return sections
+
+
+def _answer(verdict: Json, *, told: bool) -> list[tuple[str, list[str]]]:
+    """What is to be said of one test's verdict; `told` if that includes the verdict itself."""
+    sections = [("Answer", _wrapped(f"{verdict['kind']}: {verdict['summary']}", WIDTH - 2))] if told else []
     if verdict.get("ends"):
         sections.append(("Good against bad", _steps(verdict["ends"])))
     for culprit in verdict.get("culprits", ()):
@@ -125,10 +158,6 @@ def _sections(data: Json) -> list[tuple[str, list[str]]]:
         sections.append((f"One of {len(group['commits'])} commits", _group(group)))
     if verdict.get("notes"):
         sections.append(("Notes", [line for note in verdict["notes"] for line in _wrapped(note, WIDTH - 2)]))
-    if data["commits"]:
-        sections.append(("Commits measured", _commits(data["commits"])))
-    sections.append(("Cost", _cost(data["totals"])))
-    sections.append(("To reproduce", _continued(reproduce(data))))
     return sections
 
 
@@ -141,10 +170,13 @@ def _question(data: Json) -> list[str]:
         f"searched   {data['find']}, metric {data['metric']}, counter {data['counter']}",
         f"           regime {data['regime'] or '-'}",
     ]
-    settings = " ".join(f"{key}={value}" for key, value in sorted(data["parameters"].items()))
-    for key, text in (("settings", settings), ("host", ", ".join(f"{k} {v}" for k, v in host.items() if v))):
-        wrapped = _wrapped(text, WIDTH - 13)
-        rows += [f"{key if n == 0 else '':<11}{line}" for n, line in enumerate(wrapped)]
+    given = {"": data["parameters"]}
+    if "tests" in data:
+        given = {f"{test}: ": own for test, own in data["parameters"].items()}
+    texts = [("settings", test + " ".join(f"{k}={v}" for k, v in sorted(own.items()))) for test, own in given.items()]
+    texts.append(("host", ", ".join(f"{k} {v}" for k, v in host.items() if v)))
+    for key, text in texts:
+        rows += [f"{'' if n else key:<11}{line}" for n, line in enumerate(_wrapped(text, WIDTH - 13))]
     return rows
 
 
@@ -204,6 +236,8 @@ def _commits(commits: Sequence[Json]) -> list[str]:
             remarks.append(f"{commit['outcome']}: {commit['first_error']}")
         elif commit["first_error"]:
             remarks.append(f"probe: {commit['first_error']}")
+        if commit["equal_to"]:
+            remarks.append(f"code of {commit['equal_to'][:12]}")
         if commit["repairs"]:
             remarks.append(f"{len(commit['repairs'])} repairs")
         rows.append(
@@ -227,7 +261,8 @@ def _cost(totals: Json) -> list[str]:
 
 def reproduce(data: Json) -> list[str]:
     """The words of the command that asks the same question again."""
-    words = ["bisect", "start", data["good"]["sha"], data["bad"]["sha"], "--test", data["test"]]
+    words = ["bisect", "start", data["good"]["sha"], data["bad"]["sha"]]
+    words += [word for test in data.get("tests", [data["test"]]) for word in ("--test", test)]
     words += ["--repo", data["repository"], "--engine", data["engine"]]
     if data["find"] != "regression":
         words += ["--find", data["find"]]

@@ -54,6 +54,11 @@ class Repository:
         """`run`, decoded; bytes that are not UTF-8 become U+FFFD."""
         return self.run(*arguments, stdin=stdin).decode(errors="replace")
 
+    def matches(self, *arguments: str) -> str:
+        """The output of `git grep` with these arguments, which may be nothing; raises GitError if it fails."""
+        status, output, _ = self._execute(("grep", *arguments), ())
+        return output.decode(errors="replace") if status in (0, 1) else self.text("grep", *arguments)
+
     def succeeds(self, *arguments: str) -> bool:
         """Whether a git command that answers by its status (0 or 1) says yes; raises GitError for other ends."""
         status, _, _ = self._execute(arguments, ())

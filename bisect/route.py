@@ -5,11 +5,24 @@ from dataclasses import replace
 from cpubisect.engine import Engine
 from cpubisect.history import Candidates, History
 from cpubisect.path import Path
+from cpubisect.relevance import Evidence, Irrelevant
 
 
 def main_path(history: History, engine: Engine, candidates: Candidates) -> Path:
     """The path from where the candidates start to bad, commits that cannot change the binary joined to classes."""
     return _path(history, engine, candidates, ())
+
+
+def joined(history: History, engine: Engine, path: Path, evidence: Evidence) -> Path:
+    """The path with those commits in their predecessors' classes that touch only what no build was compiled from."""
+    irrelevant = Irrelevant(engine.irrelevant).matches
+    pairs = [(first, path.parents[first]) for first, *_ in path.classes[1:]]
+    unchanged = {
+        sha
+        for sha, changed in history.changes(pairs if evidence.compiled else [])
+        if all(irrelevant(name) or evidence.unused(name) for name in changed)
+    }
+    return path.joined(unchanged)
 
 
 def merged_paths(history: History, engine: Engine, merge: str, parent: str, inside: tuple[str, ...]) -> list[Path]:

@@ -5,13 +5,16 @@ from dataclasses import replace
 from statistics import fmean
 
 from cpubisect import search
+from cpubisect.bench import Bench
 from cpubisect.confirm import Confirmer
 from cpubisect.defaults import explain_by_defaults
 from cpubisect.ends import Counts, Plan, Regime, counting_plan, surely_differs
-from cpubisect.lab import Bench, Lab, Purpose, Unobservable
-from cpubisect.narrow import Narrower, Yardstick, cpu_samples, instructions, mean_profile
+from cpubisect.evidence import search as joining_search
+from cpubisect.lab import Lab, Purpose, Unobservable
+from cpubisect.narrow import Narrower, Yardstick
 from cpubisect.path import Path
 from cpubisect.question import Find, MetricChoice
+from cpubisect.readings import cpu_samples, instructions, mean_profile
 from cpubisect.route import main_path
 from cpubisect.stats import Step, standard_error_percent, step
 from cpubisect.verdict import Culprit, Group, Kind, Verdict
@@ -24,13 +27,16 @@ FIRST_CLOCK_ROUNDS = 5
 MOST_CLOCK_ROUNDS = 25
 """Interleaved rounds of CPU time at the ends: at least, and at most, before they count as equal."""
 
+LEAST_SHARE = 0.25
+"""In CPU time a step must by default be this part of the whole difference: smaller ones drown in noise."""
+
 
 class Runner:
     """Answers one question; everything it learns is in the store before the next action begins."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Bench, lab: Lab) -> None:
         self._bench = bench
-        self._lab = Lab(bench)
+        self._lab = lab
         self._question = bench.question
         self._direction = bench.question.find.direction
 
@@ -66,6 +72,9 @@ class Runner:
 
     def _decide(self, path: Path, fork: str | None) -> Verdict:
         good, bad = self._question.good_sha, self._question.bad_sha
+        if self._lab.same_code(good, bad):
+            names = f"{self._question.good} and {self._question.bad}"
+            return Verdict(Kind.NO_REGRESSION, f"no {self._question.find.value}: the code of {names} is equal")
         visible: dict[str, float] = {}
         regime: Regime | None = None
         plan = Plan(1, self._question.min_step or 1.0, 0.0)
@@ -88,7 +97,7 @@ class Runner:
             floor = self._question.min_step or 0.0
             if change.sure and abs(change.percent) >= floor:
                 regime, metric = Regime.NOISY, CPU
-                plan = Plan(1, max(floor, abs(change.percent) / 2), change.visible)
+                plan = Plan(1, max(floor, abs(change.percent) * LEAST_SHARE), change.visible)
         ends = self._end_steps()
         if regime is None or change is None:
             return Verdict(
@@ -98,11 +107,12 @@ class Runner:
                 smallest_visible=visible,
                 notes=self._function_note() if INSTRUCTIONS in visible else (),
             )
-        self._bench.store.update_bisection(self._bench.bisection, regime=regime.value)
+        if not self._bench.several:
+            self._bench.store.update_bisection(self._bench.bisection, regime=regime.value)
         self._bench.watch("regime", regime=regime.value, metric=metric, percent=change.percent, min_step=plan.min_step)
         if change.percent * self._direction < 0:
             return self._other_way(metric, change, ends, visible)
-        yardstick = Yardstick(metric, regime, plan.repeats, plan.min_step, self._direction, (good, bad))
+        yardstick = Yardstick(metric, regime, plan.repeats, plan.min_step, self._direction)
         if fork and not self._differs_after_fork(fork, bad, yardstick):
             return self._at_fork(fork, metric, ends, visible)
         if regime is Regime.EXACT:
@@ -122,7 +132,10 @@ class Runner:
     def _search(
         self, path: Path, yardstick: Yardstick, ends: Mapping[str, Step], visible: Mapping[str, float], change: Step
     ) -> Verdict:
-        done, state = Narrower(self._lab, self._bench, yardstick).narrow(path)
+        narrower = Narrower(self._lab, self._bench, yardstick)
+        path, done, state = joining_search(
+            self._lab, self._bench, narrower, path, lambda joined: self._record(joined, "main")
+        )
         confirmer = Confirmer(self._lab, self._bench, yardstick, self._record)
         culprits: list[Culprit] = []
         groups: list[Group] = []
@@ -189,7 +202,7 @@ class Runner:
             smallest_visible=visible,
             notes=(
                 f"to find the commit of the good branch: bisect start {fork[:12]} {question.good} "
-                f"--test {question.test} --find {_opposite(question.find)}",
+                f"--test {self._bench.test.name} --find {_opposite(question.find)}",
             ),
         )
 
@@ -206,7 +219,7 @@ class Runner:
             smallest_visible=visible,
             notes=(
                 f"to find what changed it: bisect start {question.good} {question.bad} "
-                f"--test {question.test} --find {other}",
+                f"--test {self._bench.test.name} --find {other}",
             ),
         )
 
@@ -216,7 +229,8 @@ class Runner:
 
     def _all_values(self, sha: str) -> dict[str, list[float]]:
         values: dict[str, list[float]] = {}
-        for row in self._bench.store.probes(self._bench.bisection, self._lab.build(sha).id):
+        build = self._lab.build(sha).id
+        for row in self._bench.store.probes(self._bench.bisection, build, test=self._bench.test.name):
             if row.purpose in (Purpose.SEARCH, Purpose.CLOCK):
                 for metric, numbers in row.values.items():
                     values.setdefault(metric, []).extend(numbers)

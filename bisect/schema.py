@@ -13,6 +13,7 @@ from sqlalchemy import (
     MetaData,
     String,
     Table,
+    inspect,
     text,
 )
 from sqlalchemy.types import JSON
@@ -67,6 +68,7 @@ builds = Table(
     Column("cache_misses", Integer, nullable=False),
     Column("compiled", JSON, nullable=False),
     Column("log", String, nullable=False),
+    Column("code", String, nullable=False, server_default=""),
 )
 
 uses = Table(
@@ -93,7 +95,19 @@ probes = Table(
     Column("profile", LargeBinary),
     Column("variables", JSON, nullable=False),
     Column("commands", JSON, nullable=False),
+    Column("attributed", LargeBinary),
     Index("probes_by_build", "bisection", "build", "purpose"),
+)
+
+suspects = Table(
+    "suspects",
+    metadata,
+    Column("bisection", ForeignKey("bisections.id", ondelete="CASCADE"), primary_key=True),
+    Column("path", String, primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("sha", String, nullable=False),
+    Column("weight", Float, nullable=False),
+    Column("because", JSON, nullable=False),
 )
 
 samples = Table(
@@ -120,7 +134,19 @@ def _create_all(connection: Connection) -> None:
     metadata.create_all(connection)
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_all,)
+def _attributed_and_suspects(connection: Connection) -> None:
+    # A new file has both already: it was made from today's tables.
+    if "attributed" not in {column["name"] for column in inspect(connection).get_columns("probes")}:
+        connection.execute(text("ALTER TABLE probes ADD COLUMN attributed BLOB"))
+    suspects.create(connection, checkfirst=True)
+
+
+def _add_code(connection: Connection) -> None:
+    if "code" not in {column["name"] for column in inspect(connection).get_columns("builds")}:
+        connection.execute(text("ALTER TABLE builds ADD COLUMN code VARCHAR NOT NULL DEFAULT ''"))
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_all, _attributed_and_suspects, _add_code)
 """Applied in order, each once; the count of those applied is SQLite's `user_version`. Append, never edit."""
 
 

@@ -7,50 +7,67 @@ The interval to split next is the one whose largest change of a single function 
 changed by at least the smallest step wanted: a function-level change dilutes less than the total, so several
 culprits come out largest first. Intervals whose total hides steps that cancel come after those; cost that merely
 moved from one function to another is netted out first.
+
+Within it, the number is measured that tells most about the place of the step per second: prior weights say where the
+step may be, prices what a measurement costs. Wrong weights cannot cost much: a split that could make a search longer
+than halving by more than SPARE builds is not made.
 """
 
 import itertools
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 SHIFT_TOLERANCE = 0.03
 """A function's growth counts as moved, not new, if others shrank by the same to within this ratio."""
 
 
-STRONG_SUSPECT = 8.0
-"""A candidate of so many times the average weight is tried by itself."""
+SPARE = 2
+"""A search for one step never takes more builds than halving its range, and so many, where all can be built."""
+
+Weigh = Callable[[int, int], Sequence[float]]
+"""From two measured numbers to the prior weights of the numbers after the first, up to the second."""
+
+Price = Callable[[int], float]
+"""Seconds that measuring a number takes."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one build costs per query: the `total` and, where the counter tells, each function's self cost."""
+    """What one build costs per query: the `total` and, where the counter tells, each function's self cost, and by
+    function with what libraries did for it (`attributed`)."""
 
     total: float
     functions: Mapping[str, float] = field(default_factory=dict)
+    attributed: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class State:
     """All a decision depends on.
 
-    `weights[i]` is the prior weight of number i being a culprit (0 is never one); `dead` maps an unobservable number
-    to why (its first error line); `min_step` is the smallest step wanted, in percent of the good end's total;
-    `direction` is +1 to find regressions and -1 for improvements.
+    `dead` maps an unobservable number to why (its first error line); `min_step` is the smallest step wanted, in percent
+    of the good end's total; `direction` is +1 to find regressions and -1 for improvements. `tried` are the numbers that
+    were measured or failed between the ends, in that order, and `free` those that cost no build.
     """
 
     size: int
     costs: Mapping[int, Cost]
     dead: Mapping[int, str] = field(default_factory=dict)
-    weights: Sequence[float] = ()
     min_step: float = 1.0
     direction: int = 1
+    tried: tuple[int, ...] = ()
+    free: frozenset[int] = frozenset()
 
-    def weight(self, number: int) -> float:
-        """Prior weight of a number; equal where none is given."""
-        return self.weights[number] if self.weights else 1.0
+    def with_cost(self, number: int, cost: Cost) -> "State":
+        """The state after a number was measured."""
+        return replace(self, costs={**self.costs, number: cost}, tried=(*self.tried, number))
+
+    def with_failure(self, number: int, why: str) -> "State":
+        """The state after a number turned out to be unobservable."""
+        return replace(self, dead={**self.dead, number: why}, tried=(*self.tried, number))
 
 
 @dataclass(frozen=True)
@@ -66,7 +83,8 @@ class Found:
     """A step that cannot be split further: it happened after `low` and not after `high`, both measured.
 
     `percent` is the change of the total, in percent of the good end; `largest` the greatest change of one function,
-    likewise; `untried` counts the numbers between that were presumed as unbuildable as their neighbours on both sides.
+    likewise; `untried` counts the numbers between that were presumed as unbuildable as their neighbours on both sides;
+    `probability` is how sure its place is (1 for an exact metric).
     """
 
     low: int
@@ -74,6 +92,7 @@ class Found:
     percent: float
     largest: float
     untried: int = 0
+    probability: float = 1.0
 
     @property
     def single(self) -> bool:
@@ -93,7 +112,17 @@ class Done:
     hidden: float
 
 
-def next_move(state: State) -> Measure | Done:
+def even(low: int, high: int) -> Sequence[float]:
+    """No prior knowledge: all numbers weigh alike."""
+    return [1.0] * (high - low)
+
+
+def alike(number: int) -> float:
+    """No knowledge of prices: all numbers cost the same."""
+    return 1.0
+
+
+def next_move(state: State, weigh: Weigh = even, price: Price = alike) -> Measure | Done:
     """Decide; raises ValueError unless both ends are measured."""
     if 0 not in state.costs or state.size - 1 not in state.costs:
         raise ValueError("both ends must be measured before the search")
@@ -119,9 +148,12 @@ def next_move(state: State) -> Measure | Done:
             shifts.append(Found(low, high, total, largest))
     if open_intervals:
         (wanted, largest), low, high = max(open_intervals, key=lambda item: (item[0], -item[1]))
-        number = split_point(state, low, high, presumed)
+        number, share = split_point(state, low, high, presumed, weigh(low, high), price)
         kind = "largest change of one function" if wanted else "steps that may cancel"
-        return Measure(number, f"{kind} {largest:.2f} % among {high - low} candidates")
+        return Measure(
+            number,
+            f"{kind} {largest:.2f} % among {high - low} candidates, {share:.0%} of the suspicion at or before this one",
+        )
     steps.sort(key=lambda found: -abs(found.percent))
     whole = percent_change(state, 0, state.size - 1)
     return Done(tuple(steps), tuple(shifts), whole - sum(found.percent for found in steps), hidden)
@@ -245,40 +277,74 @@ def presumed_dead(state: State) -> set[int]:
     return presumed
 
 
-def split_point(state: State, low: int, high: int, presumed: set[int]) -> int:
-    """The number inside an interval that divides its prior weight most evenly, away from known failures.
+def split_point(
+    state: State, low: int, high: int, presumed: set[int], weights: Sequence[float], price: Price
+) -> tuple[int, float]:
+    """The number inside an interval that tells most per second, and the part of the prior weight up to it.
 
-    A strong suspect is measured first, and then the number before it: that is often the whole search (Findit tests its
-    suspect and the parent first, and needs two builds instead of five).
+    What it tells is the entropy of that part, in bits: a measurement says on which side the step is. A strong suspect
+    and the commit before it come first by themselves (Findit tests its suspect and the parent first, and needs two
+    builds instead of five), and a binary that is there already is taken although it halves less well.
 
     A commit next to one that can't be built is likely no better: its worth grows with the distance, relative to the
     length of the interval (an exponential with the scale of an eighth of it), so that the ends of an unbuildable
     range are found in a few steps instead of one by one.
     """
-    weights = [state.weight(n) for n in range(low + 1, high + 1)]
-    whole = sum(weights) or 1.0
-    suspect = max(range(low + 1, high + 1), key=lambda n: (state.weight(n), -n))
-    if state.weight(suspect) * (high - low) >= STRONG_SUSPECT * whole:
-        beside = suspect if suspect < high else suspect - 1
-        if low < beside and beside not in state.dead and beside not in presumed:
-            return beside
+    alive = [n for n in range(low + 1, high) if n not in state.dead and n not in presumed]
+    left = _allowance(state, low, high)
+    allowed = [n for n in alive if n in state.free or 1 + halvings(max(n - low, high - n)) <= left]
+    whole = sum(weights)
+    shares = dict(zip(range(low + 1, high + 1), itertools.accumulate(weights), strict=True))
     scale = max(1.0, (high - low) / 8)
     dead = [n for n in state.dead if low < n < high]
-    best, best_worth = -1, -1.0
-    before = 0.0
-    for offset, weight in enumerate(weights[:-1]):
-        before += weight
-        number = low + 1 + offset
-        if number in state.dead or number in presumed:
-            continue
-        share = min(before, whole - before) / whole
+
+    def worth(number: int) -> tuple[float, float]:
         distance = min((abs(number - failure) for failure in dead), default=math.inf)
-        worth = share * (1.0 if distance == math.inf else 1 - math.exp(-distance / scale))
-        if worth > best_worth:
-            best, best_worth = number, worth
-    return best
+        near_failure = 1.0 if distance == math.inf else 1 - math.exp(-distance / scale)
+        bits = binary_entropy(shares[number] / whole) if whole else 0.0
+        return bits * near_failure / price(number), -abs(number - (low + high) / 2)
+
+    best = max(allowed, key=worth) if allowed else min(alive, key=lambda n: (abs(n - (low + high) / 2), n))
+    return best, shares[best] / whole if whole else 0.0
+
+
+def _allowance(state: State, low: int, high: int) -> int:
+    """Builds that may still be spent on this interval: those of halving the whole range and SPARE, less those that were
+    made for the intervals it came from. Failures don't count: halving would have met them too."""
+    first, last = 0, state.size - 1
+    spent = 0
+    for number in state.tried:
+        if first < number < last and number in state.costs:
+            spent += number not in state.free
+            if number <= low:
+                first = number
+            elif number >= high:
+                last = number
+    return halvings(state.size - 1) + SPARE - spent
+
+
+def halvings(candidates: int) -> int:
+    """Measurements that halving needs at most to find one of so many candidates."""
+    return max(0, candidates - 1).bit_length()
+
+
+def binary_entropy(share: float) -> float:
+    """Bits that the answer to a question with this probability of yes is worth."""
+    if not 0.0 < share < 1.0:
+        return 0.0
+    return -share * math.log2(share) - (1 - share) * math.log2(1 - share)
 
 
 def expected_builds(size: int) -> int:
-    """Builds a search over `size` numbers is likely to need for one culprit, both ends included."""
-    return max(2, math.ceil(math.log2(max(1, size - 1))) + 2)
+    """Builds that a search over `size` numbers needs at most for one culprit, both ends included."""
+    return 2 + halvings(size - 1) if size > 1 else 2
+
+
+def expected_moves(weights: Sequence[float]) -> float:
+    """Measurements that finding one step is likely to take: the entropy of its place in bits (Shannon's bound, which
+    halving by weight comes near to); a step needs both its sides measured unless it is at an end."""
+    whole = sum(weights)
+    bits = (
+        -sum(w / whole * math.log2(w / whole) for w in weights if w > 0) if whole else math.log2(max(1, len(weights)))
+    )
+    return max(bits, min(2.0, len(weights) - 1.0))

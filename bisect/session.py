@@ -10,17 +10,17 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from cpubisect.bench import Bench, Watch
 from cpubisect.builders.matrix import Matrix
 from cpubisect.builders.toolchain import installed_toolchains
 from cpubisect.engine import Engine
 from cpubisect.errors import UserError
 from cpubisect.history import History
-from cpubisect.lab import Bench, Watch, remove_leftovers
+from cpubisect.lab import remove_leftovers
+from cpubisect.panel import answer
 from cpubisect.paths import Home
 from cpubisect.question import MetricChoice, Question
-from cpubisect.runner import Runner
 from cpubisect.store import BisectionRow, Store
-from cpubisect.verdict import Verdict
 from cpubisect.workloads.catalog import find_test
 from cpubisect.workloads.counters import choose, examine
 from cpubisect.workloads.host import fingerprint
@@ -44,8 +44,8 @@ class Session:
         """Record a new bisection, not yet running, and return its id."""
         return self.store.create_bisection(question.engine, question.to_json(), fingerprint())
 
-    def run(self, bisection: int, watch: Watch) -> Verdict | None:
-        """Run or continue a bisection to its verdict; None if it was cancelled meanwhile.
+    def run(self, bisection: int, watch: Watch) -> dict[str, Any] | None:
+        """Run or continue a bisection to its verdict, as plain data; None if it was cancelled meanwhile.
 
         Raises UserError if it is being run by another process or the host can't go on, KeyboardInterrupt or Stopped
         when interrupted; in every case all that was finished is kept and `run` may be called again.
@@ -57,7 +57,8 @@ class Session:
             remove_leftovers(self.home.work)
             self.store.update_bisection(bisection, state="running", owner={"pid": os.getpid(), "since": time.time()})
             try:
-                verdict = Runner(self.bench(bisection, watch)).run()
+                bench = self.bench(bisection, watch)
+                verdict = answer(bench, row.verdict, lambda v: self.store.update_bisection(bisection, verdict=v))
             except BaseException:
                 cancelled = self.store.bisection(bisection).state == "cancelled"
                 if cancelled:
@@ -65,10 +66,9 @@ class Session:
                 with contextlib.suppress(UserError):
                     self.store.update_bisection(bisection, state="interrupted", owner=None)
                 raise
-            self.store.update_bisection(
-                bisection, state="finished", finished=time.time(), owner=None, verdict=verdict.to_json()
-            )
-            watch("verdict", kind_of=verdict.kind.value, summary=verdict.summary)
+            self.store.update_bisection(bisection, state="finished", finished=time.time(), owner=None, verdict=verdict)
+            if not bench.several:
+                watch("verdict", kind_of=verdict["kind"], summary=verdict["summary"])
             return verdict
 
     def cancel(self, bisection: int) -> None:
@@ -101,6 +101,7 @@ class Session:
         question = Question.from_json(row.question)
         matrix = Matrix.load(Path(question.matrix))
         engine = engine_named(matrix, question.engine)
+        tests = tuple(find_test(engine, name) for name in question.tests)
         counter = Counter(row.counter) if row.counter else choose(examine()).counter
         if counter is Counter.NONE and question.metric is MetricChoice.INSTRUCTIONS:
             raise UserError("this host cannot count instructions", "`bisect doctor` says why; or use --metric cpu")
@@ -116,7 +117,8 @@ class Session:
             bisection=bisection,
             question=question,
             engine=engine,
-            test=find_test(engine, question.test),
+            test=tests[0],
+            tests=tests,
             matrix=matrix,
             toolchains=installed_toolchains(),
             counter=counter,

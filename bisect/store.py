@@ -7,7 +7,7 @@ import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class BuildRow:
-    """A finished build as stored; `artifact` is its digest, None unless built."""
+    """A finished build as stored; `artifact` is its digest, None unless built; else as in BuildResult."""
 
     id: int
     sha: str
@@ -39,14 +39,24 @@ class BuildRow:
     diff: str
     recipe: Json
     repairs: list[Json]
+    compiled: list[str]
+    code: str
+
+    @property
+    def same_as(self) -> str:
+        """What the code is known by: its digest, or that of the whole artifact where only that is known."""
+        return self.code or self.artifact or ""
 
 
 @dataclass(frozen=True)
 class ProbeRow:
-    """A finished probe as stored; `error` says why it failed, `profile` maps functions to instructions/query."""
+    """A finished probe as stored; `error` says why it failed, `profile` maps functions to instructions/query (self
+    cost), `attributed` likewise with what libraries did for them (empty in stores of before that was kept); `started`
+    is in epoch seconds."""
 
     id: int
     build: int
+    test: str
     purpose: str
     seconds: float
     error: str | None
@@ -54,6 +64,27 @@ class ProbeRow:
     profile: Mapping[str, float]
     variables: Mapping[str, str]
     commands: tuple[str, ...]
+    started: float
+    attributed: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SuspectRow:
+    """A candidate's place in the ranking of a path: `position` is its number there, `weight` its prior weight, and
+    `because` maps each reason to the part of the weight that it stands for."""
+
+    position: int
+    sha: str
+    weight: float
+    because: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class ProbedBuild:
+    """A commit whose build was probed, and what its code is known by: equal `code`, equal behaviour."""
+
+    sha: str
+    code: str
 
 
 @dataclass(frozen=True)
@@ -172,6 +203,25 @@ class Store:
             query = query.where(table.c.path == path)
         return [(row[0], row[1], row[2], row[3], row[4]) for row in self._read(query)]
 
+    def set_suspects(self, bisection: int, path: str, rows: Sequence[SuspectRow]) -> None:
+        """Record the ranking of a path, in place of an earlier one."""
+        table = schema.suspects
+        with self._write() as connection:
+            connection.execute(delete(table).where(table.c.bisection == bisection, table.c.path == path))
+            if rows:
+                connection.execute(
+                    insert(table), [{"bisection": bisection, "path": path, **asdict(row)} for row in rows]
+                )
+
+    def suspects(self, bisection: int, path: str) -> list[SuspectRow]:
+        """The recorded ranking of a path, the strongest suspect first; among equals in the path's order."""
+        table = schema.suspects
+        query = select(table.c.position, table.c.sha, table.c.weight, table.c.because)
+        query = query.where(table.c.bisection == bisection, table.c.path == path)
+        return [
+            SuspectRow(**row._mapping) for row in self._read(query.order_by(table.c.weight.desc(), table.c.position))
+        ]
+
     def add_build(self, bisection: int, result: BuildResult, artifact: str | None, started: float) -> BuildRow:
         """Record a finished build, made for this bisection."""
         values = {
@@ -191,6 +241,7 @@ class Store:
             "cache_misses": result.cache_misses,
             "compiled": list(result.compiled),
             "log": str(result.log),
+            "code": result.code,
         }
         with self._write() as connection:
             inserted = connection.execute(insert(schema.builds).values(values)).inserted_primary_key
@@ -207,6 +258,14 @@ class Store:
     def builds_of_recipe(self, recipe_key: str) -> list[BuildRow]:
         """Finished builds of a recipe, newest first."""
         return self._build_rows(schema.builds.c.recipe_key == recipe_key)
+
+    def artifacts_of(self, engine: str, shas: Sequence[str]) -> list[tuple[str, str, str]]:
+        """Successful builds of some commits, from any bisection, as (sha, recipe key, artifact)."""
+        table = schema.builds
+        query = select(table.c.sha, table.c.recipe_key, table.c.artifact).where(
+            table.c.engine == engine, table.c.artifact.is_not(None), table.c.sha.in_(list(shas))
+        )
+        return [(row[0], row[1], row[2]) for row in self._read(query.distinct())]
 
     def builds(self, bisection: int) -> list[tuple[BuildRow, bool]]:
         """Builds a bisection used, in order, and whether it made them itself."""
@@ -252,6 +311,7 @@ class Store:
             "profile": pack(result.profile) if result else None,
             "variables": dict(result.variables) if result else {},
             "commands": list(result.commands) if result else [],
+            "attributed": pack(result.attributed) if result else None,
         }
         with self._write() as connection:
             inserted = connection.execute(insert(schema.probes).values(values)).inserted_primary_key
@@ -264,14 +324,18 @@ class Store:
             if rows:
                 connection.execute(insert(schema.samples), rows)
 
-    def probes(self, bisection: int, build: int | None = None, purpose: str | None = None) -> list[ProbeRow]:
-        """Finished probes in the order they were made."""
+    def probes(
+        self, bisection: int, build: int | None = None, purpose: str | None = None, test: str | None = None
+    ) -> list[ProbeRow]:
+        """Finished probes in the order they were made; of one build, purpose or test where one is given."""
         table = schema.probes
         query = select(table).where(table.c.bisection == bisection).order_by(table.c.id)
         if build is not None:
             query = query.where(table.c.build == build)
         if purpose is not None:
             query = query.where(table.c.purpose == purpose)
+        if test is not None:
+            query = query.where(table.c.test == test)
         rows = self._read(query)
         values: dict[int, dict[str, list[float]]] = {row.id: {} for row in rows}
         numbers = (
@@ -289,6 +353,7 @@ class Store:
             ProbeRow(
                 id=row.id,
                 build=row.build,
+                test=row.test,
                 purpose=row.purpose,
                 seconds=row.seconds,
                 error=row.error,
@@ -296,9 +361,23 @@ class Store:
                 profile=unpack(row.profile) if row.profile else {},
                 variables=row.variables,
                 commands=tuple(row.commands),
+                started=row.started,
+                attributed=unpack(row.attributed) if row.attributed else {},
             )
             for row in rows
         ]
+
+    def probed(self, bisection: int) -> list[ProbedBuild]:
+        """The builds of a bisection that were probed at all, the one that was probed first before the others."""
+        builds, probes = schema.builds, schema.probes
+        query = (
+            select(builds.c.sha, builds.c.code, builds.c.artifact)
+            .join(probes, probes.c.build == builds.c.id)
+            .where(probes.c.bisection == bisection)
+            .group_by(builds.c.id)
+            .order_by(func.min(probes.c.id))
+        )
+        return [ProbedBuild(row.sha, row.code or row.artifact or "") for row in self._read(query)]
 
     def probe_count(self, bisection: int) -> tuple[int, float]:
         """Probes made for a bisection, and their wall seconds."""

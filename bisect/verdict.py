@@ -101,6 +101,28 @@ class Verdict:
         return plain
 
 
+MOST_TELLING = (
+    Kind.CULPRIT,
+    Kind.ONE_OF,
+    Kind.CHANGED_DEFAULT,
+    Kind.FORK_POINT,
+    Kind.IMPROVEMENT,
+    Kind.UNBUILDABLE,
+    Kind.NO_REGRESSION,
+)
+"""The kind of an answer to several tests is the first of these that one of them has."""
+
+
+def combined(verdicts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The answer to a question with several tests as plain data, from those to each test, as plain data by its name."""
+    kinds = [Kind(verdict["kind"]) for verdict in verdicts.values()]
+    return {
+        "kind": min(kinds, key=MOST_TELLING.index).value,
+        "summary": "; ".join(f"{test}: {verdict['kind']}: {verdict['summary']}" for test, verdict in verdicts.items()),
+        "tests": dict(verdicts),
+    }
+
+
 def finite(data: Any) -> Any:
     """The same data with infinities, which JSON does not know, as None."""
     if isinstance(data, float):

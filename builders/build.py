@@ -117,7 +117,8 @@ class BuildResult:
     `output` is the directory with what a probe needs (None unless built); `diff` is every source change as a unified
     diff; `first_error` is the first diagnostic line of a failure; `cache_hits`/`cache_misses` are ccache's counts for
     this build; `compiled` are the source files and headers, relative to the tree, that the target is made from
-    (empty if the build system does not tell); times are in seconds.
+    (empty if the build system does not tell); `code` is a digest of what `output` does when run, equal for builds
+    that differ in version stamps only (empty if it was not looked at); times are in seconds.
     """
 
     recipe: Recipe
@@ -132,6 +133,7 @@ class BuildResult:
     cache_hits: int = 0
     cache_misses: int = 0
     compiled: tuple[str, ...] = ()
+    code: str = ""
 
 
 @dataclass(frozen=True)

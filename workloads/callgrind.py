@@ -3,10 +3,12 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 from cpubisect.process import Finished, run
+from cpubisect.workloads.attribution import attribute, is_library
 
 _CLONE = re.compile(
     r"(?: \[clone [^\]]*\]"
@@ -18,17 +20,32 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]+$")
 _NAME = re.compile(r"\((\d+)\)(?: (.*))?$")
 
 
+_Key = tuple[str, str]
+"""A function as callgrind names it, and the object file it is in."""
+
+
 @dataclass(frozen=True)
 class Profile:
     """A callgrind profile.
 
     `total` is all instructions (event `Ir`) that were collected; `functions` maps a function to the instructions
     executed in its own code (self cost), summed over files, objects, clones and recursion levels. Code without a
-    symbol is summed under the name of its object in brackets, e.g. `[libz.so.1]`.
+    symbol is summed under the name of its object in brackets, e.g. `[libz.so.1]`. `calls` maps (caller, callee) to the
+    instructions executed during those calls (inclusive cost); `library` names the functions that only serve others.
     """
 
     total: int
     functions: Mapping[str, int]
+    calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    library: frozenset[str] = frozenset()
+
+
+class PerOperation(NamedTuple):
+    """Instructions per operation: in total, by function (self cost), and by function with what libraries did for it."""
+
+    total: float
+    functions: dict[str, float]
+    attributed: dict[str, float]
 
 
 class _Names:
@@ -59,35 +76,41 @@ def parse_profile(text: str) -> Profile:
     """Read callgrind's output format (version 1, any `positions:`, several parts in one text are added up).
 
     Lines below `fi=`/`fe=` are inlined code and belong to the function they are inlined into; the inclusive cost
-    line after `calls=` belongs to nobody. Raises ValueError if the text holds no event `Ir`.
+    line after `calls=` belongs to the edge from that function to the one called. Raises ValueError if the text holds no
+    event `Ir`.
     """
     functions, objects = _Names(), _Names()
-    costs: dict[tuple[str, str], int] = {}
+    costs: dict[_Key, int] = {}
+    calls: dict[tuple[_Key, _Key], int] = {}
     total, seen_totals = 0, False
     positions, column, known_event = 1, 0, False
     name, binary = "???", "???"
+    called, called_binary = "???", ""
     inclusive = False
     for line in text.splitlines():
         if not line:
             continue
         if line[0] in "0123456789+-*":
-            if inclusive:
-                inclusive = False
-                continue
             fields = line.split()
             at = positions + column
-            if len(fields) > at:
-                key = (name, binary)
-                costs[key] = costs.get(key, 0) + int(fields[at])
+            cost = int(fields[at]) if len(fields) > at else 0
+            key = (name, binary)
+            if inclusive:
+                edge = (key, (called, called_binary or binary))
+                calls[edge] = calls.get(edge, 0) + cost
+                # Each call names its object anew, unless it is the caller's.
+                inclusive, called_binary = False, ""
+            elif len(fields) > at:
+                costs[key] = costs.get(key, 0) + cost
             continue
         if line.startswith("fn="):
             name = functions.resolve(line[3:])
         elif line.startswith("cfn="):
-            functions.resolve(line[4:])
+            called = functions.resolve(line[4:])
         elif line.startswith("ob="):
             binary = objects.resolve(line[3:])
         elif line.startswith("cob="):
-            objects.resolve(line[4:])
+            called_binary = objects.resolve(line[4:])
         elif line.startswith("calls="):
             inclusive = True
         elif line.startswith("positions:"):
@@ -103,27 +126,49 @@ def parse_profile(text: str) -> Profile:
     if not known_event:
         raise ValueError("not a callgrind profile: no 'events:' line")
     summed: dict[str, int] = {}
-    for (function, where), cost in costs.items():
-        key_name = _display(function, where)
-        summed[key_name] = summed.get(key_name, 0) + cost
-    return Profile(total if seen_totals else sum(summed.values()), summed)
+    for key, cost in costs.items():
+        summed[_display(key)] = summed.get(_display(key), 0) + cost
+    edges: dict[tuple[str, str], int] = {}
+    for (caller, callee), cost in calls.items():
+        named = (_display(caller), _display(callee))
+        edges[named] = edges.get(named, 0) + cost
+    everything = costs.keys() | {end for edge in calls for end in edge}
+    own = {_display(key) for key in everything if not is_library(normalise(key[0]), key[1])}
+    library = frozenset(_display(key) for key in everything) - own
+    return Profile(total if seen_totals else sum(summed.values()), summed, edges, library)
 
 
-def _display(function: str, binary: str) -> str:
+def _display(key: _Key) -> str:
+    function, binary = key
     if function == "???" or _ADDRESS.match(function):
         return f"[{os.path.basename(binary)}]"  # noqa: PTH119 - a name inside a profile, not a path of this host
     return normalise(function)
 
 
-def slope(low: Profile, high: Profile, operations: int) -> tuple[float, dict[str, float]]:
-    """Instructions per operation, in total and by function, from two runs of which `high` did `operations` more.
+def slope(low: Profile, high: Profile, operations: int) -> PerOperation:
+    """Instructions per operation from two runs of which `high` did `operations` more.
 
-    What both runs do alike (start, open, load, close) cancels; functions without a difference are left out.
+    What both runs do alike (start, open, load, close) cancels, also in the calls by which library cost is attributed;
+    functions without a difference are left out.
     """
-    names = low.functions.keys() | high.functions.keys()
-    changes = {name: high.functions.get(name, 0) - low.functions.get(name, 0) for name in sorted(names)}
-    by_function = {name: change / operations for name, change in changes.items() if change}
-    return (high.total - low.total) / operations, by_function
+    functions = _differences(low.functions, high.functions)
+    calls = _differences(low.calls, high.calls)
+    attributed = attribute(functions, calls, (low.library | high.library) - _own(low) - _own(high))
+    by_function = {name: functions[name] / operations for name in sorted(functions)}
+    with_library = {name: attributed[name] / operations for name in sorted(attributed)}
+    return PerOperation((high.total - low.total) / operations, by_function, with_library)
+
+
+def _own(profile: Profile) -> set[str]:
+    return profile.functions.keys() - profile.library
+
+
+_Name = TypeVar("_Name", str, tuple[str, str])
+
+
+def _differences(low: Mapping[_Name, int], high: Mapping[_Name, int]) -> dict[_Name, int]:
+    changes = {name: high.get(name, 0) - low.get(name, 0) for name in low.keys() | high.keys()}
+    return {name: change for name, change in changes.items() if change}
 
 
 def command(

@@ -31,14 +31,19 @@ def engines_with(name: str, engines: Sequence[Engine]) -> list[Engine]:
     return [e for e in engines if e.repository and any(test.name == name for test in tests_of(e))]
 
 
-def settings(engine: Engine, test: Test, given: Mapping[str, str]) -> dict[str, str]:
-    """The parameters of a test with the user's applied; raises UserError for one the workload would not understand."""
+def settings(engine: Engine, tests: Sequence[Test], given: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """By name of the test, its parameters with the user's applied where it knows them; raises UserError for one that
+    none of the tests would understand."""
     accepts = importlib.import_module(f"cpubisect.workloads.{engine.workload}").accepts
     for name, value in given.items():
         if not name or any(c.isspace() or ord(c) < 32 for c in name + value):
             raise UserError(f"{name!r}={value!r} is not a setting", "write --set NAME=VALUE without spaces")
-        if not accepts(test, name):
-            near = difflib.get_close_matches(name, test.parameters, n=3)
-            hint = f"did you mean {', '.join(near)}?" if near else f"it has {', '.join(test.parameters)}"
-            raise UserError(f"test {test.name} has no parameter {name!r}", hint)
-    return {**test.parameters, **given}
+        if not any(accepts(test, name) for test in tests):
+            known = dict.fromkeys(parameter for test in tests for parameter in test.parameters)
+            near = difflib.get_close_matches(name, known, n=3)
+            hint = f"did you mean {', '.join(near)}?" if near else f"it has {', '.join(known)}"
+            raise UserError(f"test {' and '.join(test.name for test in tests)} has no parameter {name!r}", hint)
+    return {
+        test.name: {**test.parameters, **{name: value for name, value in given.items() if accepts(test, name)}}
+        for test in tests
+    }

@@ -79,8 +79,9 @@ def probe(request: ProbeRequest) -> Samples:
     session.load()
     values: dict[str, tuple[float, ...]] = {}
     profile: Mapping[str, float] = {}
+    attributed: Mapping[str, float] = {}
     if request.instructions and request.counter is Counter.CALLGRIND:
-        per_operation, profile = session.callgrind()
+        per_operation, profile, attributed = session.callgrind()
         values[INSTRUCTIONS] = (per_operation,)
     hardware = request.instructions and request.counter is Counter.HARDWARE
     if request.clock or hardware:
@@ -98,6 +99,7 @@ def probe(request: ProbeRequest) -> Samples:
         seconds=time.monotonic() - started,
         profile=profile,
         commands=tuple(session.commands),
+        attributed=attributed,
     )
 
 
@@ -144,7 +146,7 @@ class _Session:
             self._run((*_FIXED_ADDRESSES, *self.bench.settle(loaded)), "open")
         self.has_database = bool(steps)
 
-    def callgrind(self) -> tuple[float, dict[str, float]]:
+    def callgrind(self) -> callgrind.PerOperation:
         """Instructions per operation, in total and by function."""
         span = self._span("instructions_ops")
         profiles = []

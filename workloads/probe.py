@@ -67,8 +67,9 @@ class Samples:
     """What one probe measured.
 
     `values` maps a metric of `METRICS` to its samples, one per repeated run; `profile` maps a function to its
-    instructions per query (self cost; empty without callgrind); `variables` are the server's settings as read from
-    it (empty for db_bench); `commands` are the measuring command lines; `seconds` is the wall time of the probe.
+    instructions per query (self cost; empty without callgrind); `attributed` is the same cost with what libraries did
+    added to the functions that called them; `variables` are the server's settings as read from it (empty for
+    db_bench); `commands` are the measuring command lines; `seconds` is the wall time of the probe.
     """
 
     values: Mapping[str, tuple[float, ...]]
@@ -78,3 +79,4 @@ class Samples:
     profile: Mapping[str, float] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     commands: tuple[str, ...] = ()
+    attributed: Mapping[str, float] = field(default_factory=dict)

@@ -18,7 +18,7 @@ and client share one CPU: handing a query from one to the other is then cheapest
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,6 +91,7 @@ def probe(request: ProbeRequest) -> Samples:
     settings |= sizes(installation.flavour, plan.rows, plan.tables)
     values: dict[str, tuple[float, ...]] = {}
     profile: dict[str, float] = {}
+    attributed: dict[str, float] = {}
     commands: list[str] = []
     with short_directory(request.scratch) as sockets:
         bench = _Bench(
@@ -103,7 +104,7 @@ def probe(request: ProbeRequest) -> Samples:
         )
         loaded, variables = _load(bench)
         if request.instructions and request.counter is Counter.CALLGRIND:
-            values[INSTRUCTIONS], profile = _count(bench, loaded, commands)
+            values[INSTRUCTIONS], profile, attributed = _count(bench, loaded, commands)
         hardware = request.instructions and request.counter is Counter.HARDWARE
         if request.clock or hardware:
             values |= _time(bench, loaded, commands, hardware=hardware)
@@ -115,6 +116,7 @@ def probe(request: ProbeRequest) -> Samples:
         profile=profile,
         variables=variables,
         commands=tuple(commands),
+        attributed=attributed,
     )
 
 
@@ -144,8 +146,10 @@ def _comparable(variables: Mapping[str, str], bench: _Bench) -> dict[str, str]:
     return kept
 
 
-def _count(bench: _Bench, loaded: Place, commands: list[str]) -> tuple[tuple[float, ...], dict[str, float]]:
-    """Instructions per query by callgrind, with the mean profile."""
+def _count(
+    bench: _Bench, loaded: Place, commands: list[str]
+) -> tuple[tuple[float, ...], dict[str, float], dict[str, float]]:
+    """Instructions per query by callgrind, with the mean profiles: self cost, and with what libraries did."""
     place = bench.place("count")
     place.copy_data(loaded)
     out = place.log.with_name("callgrind.out")
@@ -172,7 +176,7 @@ def _count(bench: _Bench, loaded: Place, commands: list[str]) -> tuple[tuple[flo
         send(events_for(plan.warm_queries, queries_per_event))
         steering = Steering(server.pid, out, pipes)
         steering.instrument()
-        costs, profiles = [], []
+        counted: list[callgrind.PerOperation] = []
         for _ in range(plan.repeats):
             few = send(plan.clients)
             low = steering.profile()
@@ -180,13 +184,16 @@ def _count(bench: _Bench, loaded: Place, commands: list[str]) -> tuple[tuple[flo
                 raise ProbeError(f"the server has no function {DISPATCH.rstrip('*')}: was it stripped?", place.log)
             many = send(plan.clients + events_for(plan.queries, queries_per_event))
             high = steering.profile()
-            cost, functions = callgrind.slope(low, high, many.queries - few.queries)
-            costs.append(cost)
-            profiles.append(functions)
+            counted.append(callgrind.slope(low, high, many.queries - few.queries))
         words = client.run_command(seed=FIRST_SEED, events=events_for(plan.queries, queries_per_event), seconds=0)
         commands += [" ".join(server.command), " ".join(words)]
+    costs = tuple(one.total for one in counted)
+    return costs, _mean([one.functions for one in counted]), _mean([one.attributed for one in counted])
+
+
+def _mean(profiles: Sequence[Mapping[str, float]]) -> dict[str, float]:
     names = sorted({name for one in profiles for name in one})
-    return tuple(costs), {name: sum(one.get(name, 0.0) for one in profiles) / len(profiles) for name in names}
+    return {name: sum(one.get(name, 0.0) for one in profiles) / len(profiles) for name in names}
 
 
 def _time(bench: _Bench, loaded: Place, commands: list[str], *, hardware: bool) -> dict[str, tuple[float, ...]]:

@@ -100,7 +100,8 @@ def test_a_merge_inside_is_compared_with_the_line_it_merged(clone: tuple[History
     history, shas = clone
     (inside,) = history.inside_merge(shas[9])
     assert [commit.sha for commit in inside.commits] == [shas[7], shas[8], shas[9]]
-    assert dict(history.changes(inside.commits))[shas[9]] == ("README.md", "mysql-test/CMakeLists.txt", "sql/b.cc")
+    pairs = [(commit.sha, commit.parent) for commit in inside.commits]
+    assert dict(history.changes(pairs))[shas[9]] == ("README.md", "mysql-test/CMakeLists.txt", "sql/b.cc")
 
 
 def test_changed_paths(clone: tuple[History, dict[int, str]]) -> None:

@@ -1,53 +1,15 @@
 """Whole bisections over small histories of a one-file db_bench whose cost is a macro: every kind of verdict."""
 
-import json
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from repositories import Story
+from small_bisections import ask, cost, history, percent, tree
 
 from cpubisect.cli import main
 
 pytestmark = pytest.mark.xdist_group("runner")
-
-BENCH = (Path(__file__).parent.parent / "workloads" / "small_bench.c").read_text()
-MAKEFILE = "db_bench: small_bench.c cost.h docs/cost.md\n\t$(CC) -O1 -w -include cost.h -o $@ small_bench.c\n"
-QUICK = ["--set", "rows=100", "--set", "repeats=1", "--set", "instructions_ops=100,300", "--set", "clock_ops=100,2000"]
-QUICK += ["--set", "load=filluniquerandom"]
-
-
-def cost(loops: int, more: str = "") -> dict[str, str]:
-    return {"cost.h": f"#define LOOKUP {loops}\n{more}"}
-
-
-def tree(loops: int) -> dict[str, str]:
-    version = "".join(f"#define MINIKV_{part} 1\n" for part in ("MAJOR", "MINOR", "PATCH"))
-    fixed = {"Makefile": MAKEFILE, "small_bench.c": BENCH, "include/minikv/version.h": version, "docs/cost.md": ""}
-    return {**fixed, **cost(loops)}
-
-
-def ask(path: Path, good: str, bad: str, *more: str, home: Path) -> dict[str, Any]:
-    words = ["start", good, bad, "--test", "readrandom", "--repo", str(path), "--json", "--quiet", *QUICK, *more]
-    result = CliRunner().invoke(main, words, catch_exceptions=False)
-    assert result.exit_code == 0, result.stderr
-    data: dict[str, Any] = json.loads(result.stdout)
-    return data
-
-
-def history(*commits: Mapping[str, str | bytes | None]) -> Story:
-    """A line of commits, the first one with a whole tree."""
-    story = Story()
-    for files in commits:
-        story.commit(files)
-    return story
-
-
-def percent(culprit: Mapping[str, Any]) -> float:
-    return float(culprit["steps"]["instructions/query"]["percent"])
 
 
 def test_several_culprits_come_out_ranked_and_explain_the_whole(home: Path, tmp_path: Path) -> None:
@@ -65,7 +27,7 @@ def test_several_culprits_come_out_ranked_and_explain_the_whole(home: Path, tmp_
 
 
 def test_no_difference_says_what_would_have_been_seen(home: Path, tmp_path: Path) -> None:
-    shas = history(tree(1000), cost(1000, "/* a */"), cost(1000, "/* b */")).write(tmp_path / "kv")
+    shas = history(tree(1000), cost(1000, "int marker = 1;"), cost(1000, "int marker = 2;")).write(tmp_path / "kv")
     data = ask(tmp_path / "kv", shas[1], "main", "--metric", "instructions", home=home)
     assert data["verdict"]["kind"] == "no-regression"
     assert 0 < data["verdict"]["smallest_visible"]["instructions/query"] <= 1.0

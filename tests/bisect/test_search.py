@@ -1,18 +1,24 @@
 import math
 import random
-from dataclasses import replace
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpubisect.search import (
+    SPARE,
     Cost,
     Done,
     Measure,
+    Price,
     State,
+    Weigh,
+    alike,
     bare_name,
+    even,
     expected_builds,
+    halvings,
     largest_change,
     net_of_shifts,
     next_move,
@@ -32,22 +38,28 @@ class World:
                 functions[name] = functions.get(name, 0.0) + change
             self.costs.append(Cost(sum(functions.values()), {k: v for k, v in functions.items() if v}))
 
-    def search(self, min_step: float = 1.0, direction: int = 1) -> tuple[Done, State]:
+    def search(
+        self,
+        min_step: float = 1.0,
+        direction: int = 1,
+        weigh: Weigh = even,
+        price: Price = alike,
+        free: frozenset[int] = frozenset(),
+    ) -> tuple[Done, State]:
         state = State(
             self.size,
             {0: self.costs[0], self.size - 1: self.costs[-1]},
             min_step=min_step,
             direction=direction,
+            free=free,
         )
-        asked: set[int] = set()
-        while isinstance(move := next_move(state), Measure):
-            assert move.number not in asked
+        while isinstance(move := next_move(state, weigh, price), Measure):
+            assert move.number not in state.tried
             assert 0 < move.number < self.size - 1
-            asked.add(move.number)
             if move.number in self.dead:
-                state = replace(state, dead={**state.dead, move.number: self.dead[move.number]})
+                state = state.with_failure(move.number, self.dead[move.number])
             else:
-                state = replace(state, costs={**state.costs, move.number: self.costs[move.number]})
+                state = state.with_cost(move.number, self.costs[move.number])
         return move, state
 
 
@@ -59,7 +71,7 @@ def test_one_step_is_found_with_about_log2_builds(size: int, data: st.DataObject
     assert done.steps[0].single
     assert done.steps[0].percent == pytest.approx(12.8)
     assert done.remainder == pytest.approx(0.0, abs=1e-9)
-    assert len(state.costs) - 2 <= math.ceil(math.log2(size)) + 1
+    assert len(state.tried) <= math.ceil(math.log2(size))
 
 
 def test_several_steps_come_out_largest_first() -> None:
@@ -128,17 +140,62 @@ def test_whatever_the_world_every_step_found_is_real_and_none_is_missed(seed: in
         assert any(found.low < number <= found.high for found in done.steps)
 
 
-def test_weights_move_the_first_split() -> None:
-    costs = {0: Cost(100.0), 99: Cost(110.0)}
-    even = next_move(State(100, costs))
-    heavy = next_move(State(100, costs, weights=[0.0] + [0.1] * 19 + [50.0] + [0.1] * 79))
-    assert isinstance(even, Measure)
-    assert isinstance(heavy, Measure)
-    assert abs(even.number - 49) <= 1
-    assert heavy.number == 20
-    then = next_move(State(100, {**costs, 20: Cost(110.0)}, weights=[0.0] + [0.1] * 19 + [50.0] + [0.1] * 79))
-    assert isinstance(then, Measure)
-    assert then.number == 19
+def weights_of(weights: Sequence[float]) -> Weigh:
+    return lambda low, high: weights[low + 1 : high + 1]
+
+
+def test_a_strong_suspect_and_the_commit_before_it_come_first() -> None:
+    world = World(100, {20: {"a": 10.0}})
+    weights = [0.0] + [0.1] * 19 + [50.0] + [0.1] * 79
+    done, state = world.search(weigh=weights_of(weights))
+    assert done.steps[0].high == 20
+    assert set(state.tried) == {19, 20}
+    _, plain = world.search()
+    assert len(plain.tried) == 7
+
+
+@settings(deadline=None)
+@given(st.integers(2, 3000), st.data())
+def test_wrong_suspects_never_cost_more_than_two_builds_over_halving(size: int, data: st.DataObject) -> None:
+    culprit = data.draw(st.integers(1, size - 1))
+    seed = data.draw(st.integers(0, 2**32))
+    random_ = random.Random(seed)
+    kind = data.draw(st.sampled_from(["elsewhere", "far end", "noise", "moving", "zero"]))
+    heavy = random_.randrange(1, size)
+
+    def against(low: int, high: int) -> list[float]:
+        """Weights made to mislead, knowing the culprit."""
+        numbers = range(low + 1, high + 1)
+        if kind == "elsewhere":
+            return [1e9 if n == heavy else 1e-9 for n in numbers]
+        if kind == "far end":
+            return [
+                2.0 ** (n - culprit if n > culprit else culprit - n) if abs(n - culprit) < 900 else 0.0 for n in numbers
+            ]
+        if kind == "moving":
+            away = max(numbers, key=lambda n: abs(n - culprit))
+            return [1.0 if n == away else 1e-12 for n in numbers]
+        if kind == "zero":
+            return [0.0 for _ in numbers]
+        return [random_.random() ** 20 for _ in numbers]
+
+    prices = [random_.choice([0.01, 1.0, 100.0]) for _ in range(size)]
+    done, state = World(size, {culprit: {"a": 12.8}}).search(weigh=against, price=prices.__getitem__)
+    assert [found.high for found in done.steps] == [culprit]
+    assert len(state.tried) <= halvings(size - 1) + SPARE
+
+
+@settings(deadline=None)
+@given(st.integers(10, 1000), st.data())
+def test_binaries_that_are_there_are_taken_and_cost_no_build(size: int, data: st.DataObject) -> None:
+    culprit = data.draw(st.integers(1, size - 1))
+    free = frozenset(data.draw(st.sets(st.integers(1, size - 2), max_size=40)))
+    _, state = World(size, {culprit: {"a": 12.8}}).search(price=lambda n: 0.02 if n in free else 1.0, free=free)
+    built = [n for n in state.tried if n not in free]
+    assert len(built) <= halvings(size - 1) + SPARE
+    above = min(n for n in (size - 1, *free) if n >= culprit)
+    below = max(n for n in (0, *free) if n < culprit)
+    assert len(built) <= halvings(above - below) + SPARE
 
 
 def test_both_ends_are_needed_first() -> None:

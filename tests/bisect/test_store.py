@@ -1,12 +1,13 @@
 import sqlite3
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cpubisect.builders.build import BuildResult, Outcome, Recipe, Repair, Toolchain
 from cpubisect.errors import UserError
-from cpubisect.store import Store
+from cpubisect.store import ProbedBuild, Store
 from cpubisect.workloads.probe import Counter, Samples
 
 TOOLCHAIN = Toolchain("gcc-12", "gcc-12", "g++-12", "ar", "ranlib", "12.2.0")
@@ -71,6 +72,40 @@ def test_a_failed_probe_is_kept_with_its_reason(store: Store) -> None:
     (probe,) = store.probes(bisection)
     assert probe.error == "crashed"
     assert probe.values == {}
+
+
+def test_probes_of_several_tests_are_kept_apart(store: Store) -> None:
+    bisection = begin(store)
+    build = store.add_build(bisection, build_result("c0ffee"), "d", 1.0)
+    for number, test in enumerate(("scan", "insert", "scan")):
+        store.add_probe(
+            bisection, build.id, "search", test, {}, 2.0, samples(number + 1.0), seconds=1.0, counter="callgrind"
+        )
+    assert [probe.test for probe in store.probes(bisection)] == ["scan", "insert", "scan"]
+    found = store.probes(bisection, build.id, "search", "scan")
+    assert [probe.values["instructions/query"] for probe in found] == [(1.0,), (3.0,)]
+
+
+def test_probed_builds_come_in_the_order_of_their_first_probes(store: Store) -> None:
+    bisection, other = begin(store), begin(store)
+    results = [build_result("a"), replace(build_result("b"), code="equal"), replace(build_result("c"), code="equal")]
+    builds = [store.add_build(bisection, result, f"digest-{result.recipe.commit}", 1.0) for result in results]
+    for build in (builds[2], builds[0], builds[2]):
+        store.add_probe(bisection, build.id, "clock", "scan", {}, 2.0, samples(1.0), seconds=1.0, counter="callgrind")
+    assert store.probed(bisection) == [ProbedBuild("c", "equal"), ProbedBuild("a", "digest-a")]
+    assert store.probed(other) == []
+    assert [build.same_as for build in builds] == ["digest-a", "equal", "equal"]
+
+
+def test_a_store_of_the_first_version_is_led_on(store: Store) -> None:
+    bisection = begin(store)
+    store.add_build(bisection, build_result("c0ffee"), "d1gest", 1.0)
+    store.close()
+    with sqlite3.connect(store.path) as plain:
+        plain.execute("ALTER TABLE builds DROP COLUMN code")
+        plain.execute("PRAGMA user_version = 1")
+    ((found, _),) = Store(store.path).builds(bisection)
+    assert (found.sha, found.code, found.same_as) == ("c0ffee", "", "d1gest")
 
 
 def test_artifacts_of_unfinished_bisections_are_in_use(store: Store) -> None:

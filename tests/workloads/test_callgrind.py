@@ -51,10 +51,24 @@ totals: 272
 )
 
 
-def test_names_are_resolved_and_calls_belong_to_nobody() -> None:
+def test_names_are_resolved_and_what_was_called_costs_its_caller_nothing() -> None:
     profile = parse_profile(PROFILE)
     assert profile.total == 272
     assert profile.functions == {"get": 13, "seek": 180, "hash": 2, "malloc": 70, "[libc.so.6]": 7}
+
+
+def test_edges_have_the_inclusive_cost_of_their_calls() -> None:
+    profile = parse_profile(PROFILE)
+    assert profile.calls == {("get", "seek"): 900, ("hash", "malloc"): 77}
+    assert profile.library == {"malloc", "[libc.so.6]"}
+
+
+def test_a_call_without_an_object_stays_in_its_callers() -> None:
+    text = HEADER + "ob=(1) /bin/kv\nfn=(1) get\n1 1\ncob=(2) /lib/libc.so.6\ncfn=(2) memcpy\ncalls=1 0\n1 9\n"
+    text += "cfn=(3) strange\ncalls=1 0\n1 5\n"
+    profile = parse_profile(text)
+    assert profile.calls == {("get", "memcpy"): 9, ("get", "strange"): 5}
+    assert profile.library == {"memcpy"}
 
 
 def test_other_events_and_instruction_positions() -> None:
@@ -126,19 +140,32 @@ def test_slope_adds_up_and_leaves_out_what_did_not_change(start: dict[str, int],
         functions = {name: start.get(name, 0) + operations * per_operation.get(name, 0) for name in names}
         return Profile(sum(functions.values()), functions)
 
-    total, functions = slope(after(10), after(30), 20)
-    assert total == sum(per_operation.values())
-    assert functions == {name: cost for name, cost in per_operation.items() if cost}
+    found = slope(after(10), after(30), 20)
+    assert found.total == sum(per_operation.values())
+    assert found.functions == {name: cost for name, cost in per_operation.items() if cost}
+    assert found.attributed == found.functions, "without calls nothing is attributed"
 
 
 SOURCE = """
 #include <stdlib.h>
+#include <string.h>
 static volatile int sink;
 static inline __attribute__((always_inline)) void inlined(void) { for (int i = 0; i < 50; i++) sink += i; }
 static __attribute__((noinline)) int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
 static __attribute__((noinline)) void once(void) { for (int i = 0; i < 1000; i++) sink += i; }
-static __attribute__((noinline)) void operation(void) { inlined(); sink += fib(5); }
-int main(int argc, char **argv) { once(); for (int n = atoi(argv[1]); n > 0; n--) operation(); return 0; }
+void *allocate(size_t) __asm__("_ZSt8allocatem"), release(void *) __asm__("_ZSt7releasePv");
+__attribute__((noinline)) void *allocate(size_t size) { void *p = malloc(size); sink += p != 0; return p; }
+__attribute__((noinline)) void release(void *p) { sink++; free(p); sink++; }
+static __attribute__((noinline)) void lean(void) { sink++; }
+static __attribute__((noinline)) void greedy(void) { for (int i = 0; i < 9; i++) release(allocate(100 + i)); sink++; }
+static __attribute__((noinline)) void modest(void) { for (int i = 0; i < 3; i++) release(allocate(100 + i)); sink++; }
+static __attribute__((noinline)) void operation(void) { inlined(); sink += fib(5); lean(); greedy(); modest(); }
+int main(int argc, char **argv) {
+  once();
+  for (int i = 0; i < 500; i++) release(allocate(100));
+  for (int n = atoi(argv[1]); n > 0; n--) operation();
+  return 0;
+}
 """
 
 
@@ -159,10 +186,29 @@ def test_a_real_slope_is_exact(program: Path, tmp_path: Path) -> None:
         assert sum(profile.functions.values()) == profile.total
         profiles.append(profile)
     near, far = slope(profiles[0], profiles[1], 1000), slope(profiles[1], profiles[2], 2000)
-    assert near[0] == pytest.approx(far[0], rel=1e-3)
-    assert near[1]["fib"] == far[1]["fib"] == int(near[1]["fib"])
-    assert near[1]["operation"] > 50, "inlined code belongs to the function it is inlined into"
-    assert not {"inlined", "once"} & near[1].keys()
+    assert near.total == pytest.approx(far.total, rel=1e-3)
+    assert near.functions["fib"] == far.functions["fib"] == int(near.functions["fib"])
+    assert near.functions["operation"] > 50, "inlined code belongs to the function it is inlined into"
+    assert not {"inlined", "once"} & near.functions.keys()
+
+
+@pytest.mark.parametrize("toggle", ["", "operation"])
+def test_what_a_library_did_is_its_callers(program: Path, tmp_path: Path, toggle: str) -> None:
+    profiles = []
+    for operations in (1000, 3000):
+        out = tmp_path / f"{operations}.out"
+        assert run(command([program, str(operations)], out, toggle=toggle)).ok
+        profiles.append(parse_profile(out.read_text()))
+    found = slope(*profiles, 2000)
+    own, attributed = found.functions, found.attributed
+    library = {name for name in own if name in profiles[1].library}
+    assert {"std::allocate(unsigned long)", "std::release(void*)", "malloc", "free"} <= library
+    engine = {"main", "operation", "fib", "lean", "greedy", "modest"}
+    assert sum(attributed.get(name, 0.0) for name in engine) == pytest.approx(found.total, rel=1e-3)
+    assert all(attributed[name] == own[name] for name in ("operation", "fib", "lean"))
+    in_library = sum(own[name] for name in library)
+    assert attributed["greedy"] - own["greedy"] == pytest.approx(in_library * 9 / 12, rel=0.02)
+    assert attributed["modest"] - own["modest"] == pytest.approx(in_library * 3 / 12, rel=0.05)
 
 
 def test_totals_agree_with_callgrinds_own_tool(program: Path, tmp_path: Path) -> None:

@@ -1,0 +1,125 @@
+"""What commits change in an engine's source files, and which of those files define a function."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from cpubisect.repository import GitError, Repository
+
+ENDINGS = (".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".ic", ".i", ".yy")
+"""How the names of source files end: C, C++, their headers, InnoDB's inline files, grammars."""
+
+_HEADERS = (".h", ".hh", ".hpp")
+_PATCHES_AT_ONCE = 50
+_PATHS_AT_ONCE = 2000
+
+_DEFINING = r"^(class|struct)[[:space:]]|^[A-Za-z_~].*[A-Za-z0-9_]\("
+_CLASS = re.compile(r"(?:class|struct)\s+(?:\w+\s+)*?(\w+)\s*(?:<.*>)?\s*(?:final\s*)?(?:$|[:{])")
+_FUNCTION = re.compile(r"((?:\w+(?:<[^<>()]*>)?::)*~?[A-Za-z_]\w*)\s*\(")
+_ARGUMENTS = re.compile(r"<[^<>()]*>")
+
+
+@dataclass(frozen=True)
+class Change:
+    """The source files that a commit changes against the one before it, and the diff's lines, without context."""
+
+    sha: str
+    files: tuple[str, ...]
+    lines: Sequence[str]
+
+
+def changes(repository: Repository, commits: Sequence[tuple[str, str]]) -> Iterator[Change]:
+    """What each (sha, parent) changes in source files, in order.
+
+    A commit whose blobs cannot be read, as in a partial clone, comes with its files and without lines. Raises GitError
+    if even the trees cannot be read.
+    """
+    for first in range(0, len(commits), _PATCHES_AT_ONCE):
+        some = commits[first : first + _PATCHES_AT_ONCE]
+        files = _files(repository, some)
+        diffs = _diffs(repository, [pair for pair in some if files[pair[0]]], files)
+        for sha, _ in some:
+            yield Change(sha, files[sha], diffs.get(sha, ()))
+
+
+def _files(repository: Repository, commits: Sequence[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    output = repository.text(
+        *("diff-tree", "--stdin", "--always", "-r", "-z", "--name-only", "--no-renames"),
+        stdin=(f"{sha} {parent}" for sha, parent in commits),
+    )
+    found: dict[str, list[str]] = {sha: [] for sha, _ in commits}
+    current: list[str] = []
+    for word in output.split("\0"):
+        if word.strip() in found:
+            current = found[word.strip()]
+        elif word.endswith(ENDINGS):
+            current.append(word)
+    return {sha: tuple(paths) for sha, paths in found.items()}
+
+
+def _diffs(
+    repository: Repository, commits: Sequence[tuple[str, str]], files: Mapping[str, tuple[str, ...]]
+) -> dict[str, list[str]]:
+    """The diffs in these files alone: what nobody wants to read may be large, or absent from a partial clone."""
+    if not commits:
+        return {}
+    paths = sorted({path for sha, _ in commits for path in files[sha]})
+    try:
+        output = repository.text(
+            *("diff-tree", "--stdin", "--always", "-r", "-p", "-U0", "--no-renames", "--no-ext-diff"),
+            *("--no-textconv", "--", *paths),
+            stdin=(f"{sha} {parent}" for sha, parent in commits),
+        )
+    except GitError:
+        if len(commits) == 1:
+            return {}
+        half = len(commits) // 2
+        return _diffs(repository, commits[:half], files) | _diffs(repository, commits[half:], files)
+    found: dict[str, list[str]] = {sha: [] for sha, _ in commits}
+    lines: list[str] = []
+    heading = False
+    for line in output.splitlines():
+        if line in found:
+            lines = found[line]
+        elif line.startswith("diff --git "):
+            heading = True
+        elif line.startswith("@@"):
+            heading = False
+            lines.append(line)
+        elif not heading:
+            lines.append(line)
+    return found
+
+
+def definitions(repository: Repository, sha: str, paths: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Which of the files define what at a commit: `Class::name`, `Class` and `name` map to paths.
+
+    Read off the lines that begin at the margin, as C and C++ definitions in all engines do; where a header and another
+    file both look like it, the header only declares. Raises GitError if the files cannot be read.
+    """
+    found: dict[str, set[str]] = {}
+    wanted = sorted(set(paths))
+    for first in range(0, len(wanted), _PATHS_AT_ONCE):
+        some = wanted[first : first + _PATHS_AT_ONCE]
+        output = repository.matches("-I", "-z", "--full-name", "-E", _DEFINING, sha, "--", *some)
+        for row in output.splitlines():
+            path, _, line = row.partition("\0")
+            if name := defined_by(line):
+                found.setdefault(name, set()).add(path.removeprefix(f"{sha}:"))
+    return {name: _without_headers(files) for name, files in found.items()}
+
+
+def defined_by(line: str) -> str:
+    """The class, `Class::name` or function that a line at the margin begins to define; empty for a declaration."""
+    if line.rstrip().endswith(";"):
+        return ""
+    if match := _CLASS.match(line):
+        return match[1]
+    match = _FUNCTION.search(line)
+    if match is None or match[1].startswith("__"):
+        return ""
+    return "::".join(_ARGUMENTS.sub("", match[1]).split("::")[-2:])
+
+
+def _without_headers(files: set[str]) -> frozenset[str]:
+    return frozenset({file for file in files if not file.endswith(_HEADERS)} or files)

@@ -1,0 +1,140 @@
+"""The candidates of a bisection in the order of suspicion, with the reasons and what was measured of each."""
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from cpubisect.ends import Regime
+from cpubisect.errors import UserError
+from cpubisect.prior import MAIN, strongest
+from cpubisect.session import Session
+from cpubisect.store import BisectionRow, BuildRow, ProbeRow, Store
+from cpubisect.workloads.probe import INSTRUCTIONS
+
+Json = dict[str, Any]
+
+
+def gather(session: Session, bisection: int, inside: str = "") -> Json:
+    """The ranking of the path from good to bad, or of the one inside the merge whose sha begins with `inside`.
+
+    Each of `suspects` has its `rank`, `sha`, `subject`, prior `weight` (a ratio, all add up to 1), `because` (each
+    reason's part of that, the greatest first), its `cost` in instructions per query (None if unmeasured) and `found`:
+    what is known of it, empty if nothing is. Raises UserError if nothing is ranked, and says why.
+    """
+    store = session.store
+    row = store.bisection(bisection)
+    candidates = store.candidates(bisection)
+    path = _path_named(row, [name for name, *_ in candidates], inside)
+    ranked = store.suspects(bisection, path)
+    if not ranked:
+        raise _nothing_ranked(session, row, path, sum(1 for name, *_ in candidates if name == path) - 1)
+    subjects = {sha: subject for name, _, sha, _, subject in candidates if name == path}
+    measured = _Measured(store, row)
+    return {
+        "id": bisection,
+        "state": session.state(row),
+        "inside": None if path == MAIN else path,
+        "candidates": len(ranked),
+        "suspects": [
+            {
+                "rank": rank,
+                "sha": found.sha,
+                "subject": subjects.get(found.sha, ""),
+                "weight": found.weight,
+                "because": {reason: found.because[reason] for reason in strongest(found.because)},
+                "cost": measured.cost(found.sha),
+                "found": measured.found(found.sha),
+            }
+            for rank, found in enumerate(ranked, start=1)
+        ],
+    }
+
+
+def _path_named(row: BisectionRow, names: Sequence[str], inside: str) -> str:
+    if not inside:
+        return MAIN
+    merges = list(dict.fromkeys(name for name in names if name != MAIN))
+    fitting = [merge for merge in merges if merge.startswith(inside.lower())]
+    if len(fitting) != 1:
+        entered = f"it entered {', '.join(merge[:12] for merge in merges)}" if merges else "it entered no merge"
+        raise UserError(f"bisection {row.id} did not look inside one merge {inside!r}", entered)
+    return fitting[0]
+
+
+def _nothing_ranked(session: Session, row: BisectionRow, path: str, candidates: int) -> UserError:
+    """Why there is no ranking."""
+    number = row.id
+    if row.regime == Regime.NOISY or row.counter == "none":
+        return UserError(
+            f"bisection {number} searches on CPU time, which has no profile by function to find suspects in",
+            "a test that shows in instructions has one: --metric instructions",
+        )
+    if row.counter not in (None, "callgrind"):
+        return UserError(
+            f"bisection {number} counts by {row.counter}, which gives no profile by function to find suspects in",
+            f"`bisect report {number}` shows what it found",
+        )
+    if row.verdict and row.regime is None:
+        return UserError(
+            f"bisection {number} ended before it needed suspects ({row.verdict['kind']})",
+            f"`bisect report {number}` says why",
+        )
+    if any(kind == "suspects" for _, _, kind, _ in session.store.events(number)) and path == MAIN:
+        return UserError(
+            f"bisection {number} is older than the record of suspects", f"`bisect log {number}` shows the first five"
+        )
+    if row.verdict:
+        return UserError(
+            f"bisection {number} ranked nothing there: {candidates} candidates need no order, or a changed setting "
+            "explained the difference",
+            f"`bisect report {number}` shows what it found",
+        )
+    return UserError(
+        f"bisection {number} has not got that far: good and bad are compared first",
+        f"`bisect status {number}` shows how far it is",
+    )
+
+
+class _Measured:
+    """What a bisection found out about single commits."""
+
+    def __init__(self, store: Store, row: BisectionRow) -> None:
+        self._builds: dict[str, BuildRow] = {build.sha: build for build, _ in store.builds(row.id)}
+        self._probes: dict[int, list[ProbeRow]] = {}
+        for probe in store.probes(row.id):
+            self._probes.setdefault(probe.build, []).append(probe)
+        verdict = row.verdict or {}
+        self._culprits: Mapping[str, Json] = {culprit["sha"]: culprit for culprit in verdict.get("culprits", ())}
+        self._groups: Sequence[Json] = verdict.get("groups", ())
+        self._metric = str(verdict.get("metric") or INSTRUCTIONS)
+        self._steps = {data["high"]: data for _, _, kind, data in store.events(row.id) if kind == "step-found"}
+
+    def cost(self, sha: str) -> float | None:
+        """Mean instructions per query, over all that were counted with the question's own settings."""
+        build = self._builds.get(sha)
+        counted = [
+            value
+            for probe in self._probes.get(build.id if build else 0, ())
+            if not probe.purpose.startswith("with ")
+            for value in probe.values.get(INSTRUCTIONS, ())
+        ]
+        return fmean(counted) if counted else None
+
+    def found(self, sha: str) -> str:
+        """Culprit, step, or why it could not be observed."""
+        if culprit := self._culprits.get(sha):
+            return f"culprit, {culprit['steps'][self._metric]['percent']:+.2f} %"
+        for group in self._groups:
+            if sha in group["commits"]:
+                return f"one of {len(group['commits'])} for {group['percent']:+.2f} %"
+        if step := self._steps.get(sha):
+            return f"step of {step['percent']:+.2f} % at or before it"
+        build = self._builds.get(sha)
+        if build is None:
+            return ""
+        if build.outcome != "built":
+            return f"unobservable: {build.first_error or build.outcome}"
+        probes = self._probes.get(build.id, [])
+        if probes and all(probe.error for probe in probes):
+            return f"unobservable: probe: {probes[-1].error}"
+        return ""
