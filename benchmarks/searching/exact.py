@@ -20,7 +20,7 @@ QUIET_SHARE = 0.41
 SCALE = 0.02
 """Scale of that amount, in percent of the total."""
 
-PLANTED = (4.6, 2.0, 1.0, 0.6, -0.6, -1.5)
+PLANTED = (4.6, 2.1, 1.2, 0.7, -0.9, -1.5)
 """Planted steps in percent of the total, spread over three functions."""
 
 MIN_STEP = 0.4
@@ -71,10 +71,10 @@ def by_product(history: Exact, with_functions: bool) -> tuple[set[int], int]:
         cost = history.cost(number)
         return cost if with_functions else Cost(cost.total)
 
-    costs = {number: measure(number) for number in (0, size - 1)}
-    while not isinstance(move := next_move(State(size, costs, min_step=MIN_STEP)), Done):
-        costs[move.number] = measure(move.number)
-    return {step.high for step in move.steps + move.shifts if step.single}, len(costs)
+    state = State(size, {number: measure(number) for number in (0, size - 1)}, min_step=MIN_STEP)
+    while not isinstance(move := next_move(state), Done):
+        state = state.with_cost(move.number, measure(move.number))
+    return {step.high for step in move.steps + move.shifts if step.single}, len(state.costs)
 
 
 def by_git(history: Exact) -> tuple[set[int], int]:

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import multiprocessing
+import signal
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -78,7 +80,7 @@ def run(works: Sequence[Work], processes: int, kept: Path | None) -> Results:
         kept.mkdir(parents=True, exist_ok=True)
         done = {work: _load(path) for work in works if (path := kept / f"{work.key()}.json").exists()}
     missing = [work for work in works if work not in done]
-    with ProcessPoolExecutor(processes) as pool:
+    with ProcessPoolExecutor(processes, initializer=_end_with_parent) as pool:
         futures = {pool.submit(carry_out, work): work for work in missing}
         try:
             for count, future in enumerate(as_completed(futures), 1):
@@ -90,6 +92,8 @@ def run(works: Sequence[Work], processes: int, kept: Path | None) -> Results:
                     print(f"\r{count}/{len(missing)}", end="", file=sys.stderr, flush=True)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for worker in multiprocessing.active_children():
+                worker.terminate()
             raise
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr)
@@ -97,6 +101,12 @@ def run(works: Sequence[Work], processes: int, kept: Path | None) -> Results:
     for work in works:
         results.setdefault((work.cell, work.search), []).extend(done[work])
     return results
+
+
+def _end_with_parent() -> None:
+    """Leave Ctrl-C to the parent, which then terminates its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _save(path: Path, trials: Sequence[Trial]) -> None:
