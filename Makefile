@@ -4,13 +4,17 @@ VENV := .venv
 STAMP := $(VENV)/.installed
 TYPES := build/types
 
-.PHONY: demo test check lint types lock system clean
+.PHONY: demo test bench-search check lint types lock system clean
 
 demo: $(STAMP)
 	@scripts/demo
 
 test: $(STAMP)
 	$(VENV)/bin/python -m pytest -n 2 --dist loadgroup
+
+# The last line printed is one JSON object.
+bench-search: $(STAMP)
+	@$(VENV)/bin/python benchmarks/search.py --small
 
 check: lint types
 
@@ -25,6 +29,7 @@ types: $(STAMP)
 	for file in bisect/*; do ln -s "$(CURDIR)/$$file" $(TYPES)/cpubisect/; done
 	for room in builders workloads web patches example; do ln -s "$(CURDIR)/$$room" $(TYPES)/cpubisect/; done
 	MYPYPATH=$(TYPES) $(VENV)/bin/mypy --explicit-package-bases -p cpubisect
+	MYPYPATH=$(TYPES):benchmarks $(VENV)/bin/mypy --explicit-package-bases benchmarks
 
 # The versions everybody develops with; the index is whichever one pip is set up for.
 lock: $(STAMP)

@@ -1,0 +1,93 @@
+"""This product's search beside its peers in simulated histories: `python benchmarks/search.py --small` or `--full`.
+
+`--small` covers every kind of world with few trials and prints a table and, as its last line, one JSON object.
+`--full` writes its tables into `docs/search-benchmark.md`, after the text that is there; what it has finished is kept
+under `build/` and not done again. Both are the same for the same `--seed`.
+"""
+
+import argparse
+import json
+import signal
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from searching import cells, exact, table
+from searching.run import Results, pieces, run
+from searching.searches import OURS, SEARCHES
+
+ROOT = Path(__file__).resolve().parent.parent
+KEPT = ROOT / "build" / "search-benchmark"
+PAGE = ROOT / "docs" / "search-benchmark.md"
+MARK = "<!-- What follows is written by `python benchmarks/search.py --full`. -->"
+
+SMALL_TRIALS, FULL_TRIALS = 6, 200
+EXACT_SIZES = (512, 2048)
+
+
+def small(seed: int, trials: int, processes: int) -> None:
+    """Every kind of world, a few times each."""
+    grid = list(cells.small())
+    found = table.summaries(run(list(pieces(grid, list(SEARCHES), seed, trials)), processes, None))
+    print(*table.terminal(found), sep="\n")
+    print(json.dumps(table.headline(found).as_dict()))
+
+
+def full(seed: int, trials: int, processes: int, page: Path) -> None:
+    """The whole grid, into the documentation; raises SystemExit if the page has no place for it."""
+    text = page.read_text()
+    if MARK not in text:
+        raise SystemExit(f"{page} lacks the line that the tables come after: {MARK}")
+    started = time.monotonic()
+    works = list(pieces(cells.full(), list(SEARCHES), seed, trials))
+    results = run(works, processes, KEPT)
+    tallies = {size: exact.compare(seed, trials, size) for size in EXACT_SIZES}
+    lines = [text[: text.index(MARK)] + MARK, *document(results, tallies, seed, trials)]
+    page.write_text("\n".join(lines) + "\n")
+    print(f"{page}: {time.monotonic() - started:.0f} s", file=sys.stderr)
+    print(json.dumps(table.headline(table.summaries(results)).as_dict()))
+
+
+def document(
+    results: Results, tallies: Mapping[int, Mapping[str, exact.Tally]], seed: int, trials: int
+) -> Iterator[str]:
+    """The tables, as Markdown."""
+    found = table.summaries(results)
+    numbers = table.headline(found).as_dict()
+    yield f"\nSeed {seed}, {trials} trials a cell: " + ", ".join(f"{name} {value}" for name, value in numbers.items())
+    yield "\n## Right answers and hours"
+    yield from table.overview(found)
+    yield "\n## Exact metric\n"
+    yield from table.exact(tallies)
+    yield "\n## Stated probability\n"
+    yield from table.stated(results, OURS)
+    yield "\nCell by cell:\n"
+    yield from table.brier_by_cell(results, OURS)
+    yield "\n## Everything that was counted\n"
+    yield from table.details(found)
+
+
+def main() -> None:
+    """Read the command line and run one of the two."""
+    parser = argparse.ArgumentParser(description="Compare searches in simulated histories.")
+    kind = parser.add_mutually_exclusive_group(required=True)
+    kind.add_argument("--small", action="store_true", help="few trials of every kind of world, under a minute")
+    kind.add_argument("--full", action="store_true", help="all worlds, into the documentation; can be resumed")
+    parser.add_argument("--seed", type=int, default=1, help="of all worlds (default 1)")
+    parser.add_argument("--trials", type=int, help=f"per cell (default {SMALL_TRIALS} or {FULL_TRIALS})")
+    parser.add_argument("--processes", type=int, default=2, help="at a time (default 2)")
+    parser.add_argument("--page", type=Path, default=PAGE, help="where --full puts its tables")
+    asked = parser.parse_args()
+    # As Ctrl-C does, so that the worker processes end too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if min(asked.processes, 1 if asked.trials is None else asked.trials) < 1 or asked.seed < 0:
+        parser.error("trials and processes are at least 1, and the seed is not negative")
+    if asked.small:
+        small(asked.seed, asked.trials or SMALL_TRIALS, asked.processes)
+    else:
+        full(asked.seed, asked.trials or FULL_TRIALS, asked.processes, asked.page)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""The grids: which kinds of worlds the searches are compared in."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+from scipy.special import ndtr
+
+from searching.world import OTHERS_SHARE, SIGMA, World
+
+LAYOUT_MARGIN = 6.0
+"""Below this many layout deviations, a step can't be told for sure from builds with one layout each."""
+
+_LABELS = {
+    "layout": "layout {:g}σ",
+    "others": "{} more steps",
+    "drift": "drift {:g}σ/√h",
+    "outliers": "{:.0%} outliers",
+    "dead": "{:.0%} unbuildable",
+    "releases": "{} releases built",
+    "build_s": "build {:g} s",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One kind of world, and the `group` of the report it belongs to."""
+
+    group: str
+    world: World
+
+    @property
+    def name(self) -> str:
+        """What tells it from the others, such as `1024, 2σ, layout 0.3σ`."""
+        plain = World()
+        parts = [str(self.world.size), f"{self.world.step / SIGMA:g}σ"]
+        for field in fields(World):
+            value = getattr(self.world, field.name)
+            if field.name in _LABELS and value != getattr(plain, field.name):
+                parts.append(_LABELS[field.name].format(value))
+        return ", ".join(parts)
+
+    @property
+    def bound(self) -> float | None:
+        """Where layout alone makes 99 % impossible: the share that can be right, else None.
+
+        Even with all levels known and no other noise, the build before the culprit (or its own) falls on the wrong
+        side of the middle between the levels with probability Φ(-step / (2 layout)).
+        """
+        if not self.world.layout or self.world.step / self.world.layout >= LAYOUT_MARGIN:
+            return None
+        return float(ndtr(self.world.step / (2 * self.world.layout)))
+
+    @property
+    def dominated(self) -> bool:
+        """True if the culprit's step is larger than all others are expected to be together."""
+        return self.world.others * OTHERS_SHARE * math.sqrt(2 / math.pi) < 1
+
+    @property
+    def promised(self) -> bool:
+        """True if one step dominates, is at least the noise, and is not hidden by layout."""
+        return self.dominated and self.world.step >= SIGMA and self.bound is None
+
+
+def full() -> Iterator[Cell]:
+    """Every parameter by itself around the plain world, and some together."""
+    for size in (64, 256, 1024, 8192):
+        for step in (0.5, 1.0, 2.0, 5.0):
+            yield Cell("Size and step", World(size=size, step=step))
+    for layout in (0.1, 0.3):
+        for step in (0.5, 1.0, 2.0, 5.0):
+            yield Cell("Layout of single builds", World(step=step, layout=layout))
+    for others in (2, 4, 8):
+        for step in (1.0, 2.0, 5.0):
+            yield Cell("More steps than one", World(step=step, others=others))
+    for drift in (0.5, 2.0):
+        for step in (1.0, 2.0, 5.0):
+            yield Cell("A host that drifts", World(step=step, drift=drift))
+    for step in (1.0, 2.0, 5.0):
+        yield Cell("Outliers", World(step=step, outliers=0.05))
+    for dead in (0.05, 0.2):
+        for size in (64, 1024):
+            for step in (1.0, 2.0, 5.0):
+                yield Cell("Commits that can't be built", World(size=size, step=step, dead=dead))
+    for size in (1024, 8192):
+        for step in (1.0, 2.0, 5.0):
+            yield Cell("Releases built beforehand", World(size=size, step=step, releases=47))
+    for step in (0.5, 1.0, 2.0, 5.0):
+        yield Cell("Cheap builds", World(step=step, build_s=60.0))
+    for step in (1.0, 2.0, 5.0):
+        yield Cell("All together", combined(1024, step))
+
+
+def small() -> Iterator[Cell]:
+    """One or two cells of every group."""
+    for size, step in ((64, 2.0), (1024, 5.0), (1024, 2.0), (1024, 1.0), (256, 0.5), (8192, 2.0)):
+        yield Cell("Size and step", World(size=size, step=step))
+    for layout, step in ((0.1, 2.0), (0.3, 2.0), (0.3, 1.0)):
+        yield Cell("Layout of single builds", World(size=256, step=step, layout=layout))
+    for others in (2, 4, 8):
+        yield Cell("More steps than one", World(size=256, step=2.0, others=others))
+    for drift in (0.5, 2.0):
+        yield Cell("A host that drifts", World(size=256, step=2.0, drift=drift))
+    yield Cell("Outliers", World(size=256, step=2.0, outliers=0.05))
+    for dead in (0.05, 0.2):
+        yield Cell("Commits that can't be built", World(size=256, step=2.0, dead=dead))
+    yield Cell("Releases built beforehand", World(size=1024, step=2.0, releases=47))
+    yield Cell("Cheap builds", World(size=256, step=2.0, build_s=60.0))
+    yield Cell("All together", combined(256, 5.0))
+
+
+def combined(size: int, step: float) -> World:
+    """A world with a little of everything."""
+    return World(size, step, layout=0.1, others=2, drift=0.5, outliers=0.05, dead=0.05, releases=min(47, size // 8))

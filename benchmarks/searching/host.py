@@ -1,0 +1,79 @@
+"""What a search may do: build, probe, look at the clock. It never sees the history itself."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from searching.world import History
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The step is after `low` and not after `high`; `probability` as the search states it, if it does."""
+
+    low: int
+    high: int
+    probability: float | None = None
+
+
+class Host:
+    """A simulated probe host with a clock that adds up what is done on it.
+
+    `size` numbers, 0 good and size - 1 bad; a first build costs `build_s` seconds, whether it succeeds or not, and is
+    kept; a probe costs `probe_s`. `wanted` is the culprit's step in percent: what somebody who has seen the two ends
+    could tell a search. `failures` has the first error line of every build that failed.
+    """
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        world = history.world
+        self.size = world.size
+        self.wanted = world.step
+        self.build_s = world.build_s
+        self.probe_s = world.probe_s
+        self.clock_s = 0.0
+        self.builds = 0
+        self.probes = 0
+        self.failures: dict[int, str] = {}
+        self._artifacts = set(history.built)
+        self._repeats: dict[int, int] = {}
+
+    def has(self, number: int) -> bool:
+        """True if its artifact is there."""
+        return number in self._artifacts
+
+    def price(self, number: int) -> float:
+        """Seconds its artifact would cost now."""
+        return 0.0 if number in self._artifacts else self.build_s
+
+    def build(self, number: int) -> bool:
+        """Build it unless that was tried before; True if there is an artifact now."""
+        if number in self._artifacts:
+            return True
+        if number in self.failures:
+            return False
+        self.builds += 1
+        self.clock_s += self.build_s
+        if number in self._history.dead:
+            self.failures[number] = f"error: broken by change {self._history.dead[number]}"
+            return False
+        self._artifacts.add(number)
+        return True
+
+    def probe(self, number: int) -> float:
+        """One probe of a built number, in percent of the good end's cost; raises ValueError if it is not built."""
+        if number not in self._artifacts:
+            raise ValueError(f"{number} is not built")
+        repeat = self._repeats.get(number, 0)
+        self._repeats[number] = repeat + 1
+        value = self._history.value(number, repeat, self.clock_s)
+        self.probes += 1
+        self.clock_s += self.probe_s
+        return value
+
+    def probe_times(self, number: int, count: int) -> list[float]:
+        """Several probes, one after the other."""
+        return [self.probe(number) for _ in range(count)]
+
+
+Search = Callable[[Host], Answer | None]
+"""A search: its answer, or None if it ends without one."""

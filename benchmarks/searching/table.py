@@ -1,0 +1,164 @@
+"""Summaries as text for a terminal and as Markdown for the documentation."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+
+from searching.cells import Cell
+from searching.exact import Tally
+from searching.run import Results
+from searching.score import Summary, Trial, brier, calibration, summarise
+from searching.searches import OURS, SEARCHES, TEN
+
+Summaries = Mapping[Cell, Mapping[str, Summary]]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The grid in four numbers.
+
+    `right_share` is of this product's trials in cells where one step dominates, is at least the noise and is not
+    hidden by layout. `faster_share` is the share of cells, among those where this product and at least one peer are
+    right, where it is faster in mean hours than every peer that is right. `worst_ratio` is its mean hours over those
+    of ten repeats under git bisect, in the worst cell where that is right; None if there is no such cell.
+    """
+
+    cells: int
+    right_share: float | None
+    faster_share: float | None
+    worst_ratio: float | None
+
+    def as_dict(self) -> dict[str, object]:
+        """The numbers by name, rounded."""
+        return {name: round(value, 4) if value is not None else None for name, value in asdict(self).items()}
+
+
+def summaries(results: Results) -> dict[Cell, dict[str, Summary]]:
+    """Every cell's summaries by search."""
+    found: dict[Cell, dict[str, Summary]] = {}
+    for (cell, search), trials in results.items():
+        found.setdefault(cell, {})[search] = summarise(trials)
+    return found
+
+
+def headline(found: Summaries) -> Headline:
+    """The grid in four numbers."""
+    promised = [by[OURS] for cell, by in found.items() if cell.promised]
+    trials = sum(one.trials for one in promised)
+    faster: list[bool] = []
+    for by in found.values():
+        peers = [one.hours for search, one in by.items() if search != OURS and one.passes]
+        if by[OURS].passes and peers:
+            faster.append(by[OURS].hours < min(peers))
+    ratios = [by[OURS].hours / by[TEN].hours for by in found.values() if by[TEN].passes]
+    return Headline(
+        cells=len(found),
+        right_share=sum(one.right * one.trials for one in promised) / trials if trials else None,
+        faster_share=sum(faster) / len(faster) if faster else None,
+        worst_ratio=max(ratios, default=None),
+    )
+
+
+def terminal(found: Summaries) -> Iterator[str]:
+    """A line for each cell: right answers and mean hours of every search."""
+    width = max(len(cell.name) for cell in found) + 2
+    yield " " * width + "".join(f"{name.removeprefix('git bisect '):>14}" for name in SEARCHES)
+    for cell, by in found.items():
+        yield f"{cell.name:{width}}" + "".join(f"{_short(by[name]):>14}" for name in SEARCHES) + _remark(cell)
+    yield "Right answers and mean hours; ×: git bisect with so many repeats; *: right in 99 %, or not told from it."
+
+
+def _short(one: Summary) -> str:
+    return f"{one.right:.0%} {one.hours:.1f} h{'*' if one.passes else ' '}"
+
+
+def _remark(cell: Cell) -> str:
+    if cell.bound is not None:
+        return f"  not counted: at most {cell.bound:.1%} by layout"
+    return "" if cell.promised else "  not counted: " + ("step below noise" if cell.dominated else "no step dominates")
+
+
+def overview(found: Summaries) -> Iterator[str]:
+    """A Markdown table for each group of cells: right answers in percent and mean hours."""
+    for group, cells in groupby(found, key=lambda cell: cell.group):
+        yield f"\n### {group}\n"
+        yield from _header(["world", *SEARCHES, "remark"])
+        for cell in cells:
+            by = found[cell]
+            right = [one.hours for one in by.values() if one.passes]
+            texts = [_overview(by[name], by[name].passes and by[name].hours == min(right)) for name in SEARCHES]
+            yield _row([cell.name, *texts, _remark(cell).strip()])
+
+
+def _overview(one: Summary, fastest: bool) -> str:
+    text = f"{one.right * 100:.3g} % · {one.hours:.1f} h"
+    return f"**{text}**" if fastest else text
+
+
+def details(found: Summaries) -> Iterator[str]:
+    """One long Markdown table with everything that was counted."""
+    counted = "right, 95 % interval, sets, no answer, builds, probes, probe s, hours, p50, p95"
+    yield from _header(["world", "search", "trials", *counted.split(", ")])
+    for cell, by in found.items():
+        for search in SEARCHES:
+            one = by[search]
+            numbers = (
+                f"{one.trials}",
+                f"{one.right * 100:.1f} %",
+                f"{one.right_low * 100:.1f}–{one.right_high * 100:.1f} %",
+                f"{one.sets * 100:.1f} %",
+                f"{one.none * 100:.1f} %",
+                f"{one.builds:.1f}",
+                f"{one.probes:.0f}",
+                f"{one.probe_h * 3600:.0f}",
+                f"{one.hours:.2f}",
+                f"{one.hours_p50:.2f}",
+                f"{one.hours_p95:.2f}",
+            )
+            yield _row([cell.name, search, *numbers])
+
+
+def stated(results: Results, search: str) -> Iterator[str]:
+    """How far the probabilities a search stated came true: in all cells, and in those it promises something for."""
+    yield from _header(["cells", "answers", "Brier score", "stated", "mean stated", "true"])
+    for name, chosen in (("all", lambda cell: True), ("promised", lambda cell: cell.promised)):
+        trials: list[Trial] = []
+        for (cell, one), several in results.items():
+            if one == search and chosen(cell):
+                trials += several
+        score = brier(trials)
+        for inside in calibration(trials):
+            edges = f"{inside.low:g}–{inside.high:g}"
+            numbers = [f"{score:.4f}", edges, f"{inside.stated:.4f}", f"{inside.observed:.4f}"]
+            yield _row([name, str(inside.count), *numbers])
+
+
+def brier_by_cell(results: Results, search: str) -> Iterator[str]:
+    """Brier score and stated against observed, cell by cell."""
+    yield from _header(["world", "answers", "mean stated", "true", "Brier score", "thought s"])
+    for (cell, one), trials in results.items():
+        answered = [trial for trial in trials if trial.probability is not None]
+        score = brier(answered)
+        if one == search and score is not None:
+            mean = sum(trial.probability or 0.0 for trial in answered) / len(answered)
+            true = sum(trial.true for trial in answered) / len(answered)
+            thought = sum(trial.thought_s for trial in trials) / len(trials)
+            yield _row([cell.name, str(len(answered)), f"{mean:.4f}", f"{true:.4f}", f"{score:.4f}", f"{thought:.2f}"])
+
+
+def exact(tallies: Mapping[int, Mapping[str, Tally]]) -> Iterator[str]:
+    """The exact metric."""
+    yield from _header(["commits", "search", "planted steps found", "largest found", "builds"])
+    for size, by in tallies.items():
+        for name, tally in by.items():
+            shares = [f"{tally.found * 100:.1f} %", f"{tally.largest * 100:.1f} %"]
+            yield _row([str(size), name, *shares, f"{tally.builds:.1f}"])
+
+
+def _header(names: Sequence[str]) -> Iterator[str]:
+    yield _row(names)
+    yield "|" + "---|" * len(names)
+
+
+def _row(texts: Sequence[str]) -> str:
+    return "| " + " | ".join(texts) + " |"
