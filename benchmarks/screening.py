@@ -139,7 +139,7 @@ class Bench:
         self._engine = self._history.detect_engine(self._matrix.engines())
         self._test = catalog.find_test(self._engine, arguments.test)
         given = dict(pair.split("=", 1) for pair in arguments.set)
-        self._parameters = catalog.settings(self._engine, self._test, given)
+        self._parameters = catalog.settings(self._engine, [self._test], given)[self._test.name]
         self._counter = choose(examine()).counter
         if self._counter is Counter.NONE:
             raise UserError("this host counts no instructions", "install valgrind")
