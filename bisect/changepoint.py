@@ -27,6 +27,13 @@ GATE_SIGMAS = 4.0
 CLOSING_SIGMAS = 3.0
 """So clear must the step be between its two neighbours alone."""
 
+BETWEEN_SIGMAS, BETWEEN_PART = 4.0, 0.2
+"""A commit's cost is on a level of its own if it is so many standard errors, and this part of the whole difference,
+away from both ends."""
+
+MOST_PRECISE = 0.05
+"""A commit is not read again once its mean is known to this part of the step: what is unclear then is no noise."""
+
 ENOUGH = 0.5
 """Steps that explain this part of the whole difference are an answer."""
 
@@ -135,16 +142,20 @@ def next_action(situation: Situation) -> Action:
     open_intervals = [(0, situation.size - 1)]
     while open_intervals:
         low, high = open_intervals.pop(0)
-        part = _inside(situation, low, high)
-        outcome = _search(part, data if part is situation else digest(part.readings), low)
-        if isinstance(outcome, Probe):
-            return outcome
-        found.append(outcome)
-        if abs(sum(step.percent for step in found)) >= situation.enough * abs(whole):
-            break
-        beside = [(low, outcome.low), (outcome.high, high)]
-        rest = [(size, pair) for pair in beside if (size := _residue(situation, data, *pair)) > 0]
-        open_intervals += [pair for _, pair in sorted(rest, reverse=True)]
+        between = _level_between(data, low, high)
+        if between is None:
+            part = _inside(situation, low, high)
+            outcome = _search(part, data if part is situation else digest(part.readings), low)
+            if isinstance(outcome, Probe):
+                return outcome
+            found.append(outcome)
+            if abs(sum(step.percent for step in found)) >= situation.enough * abs(whole):
+                break
+            parts = [(low, outcome.low), (outcome.high, high)]
+        else:
+            parts = [(low, between), (between, high)]
+        open_intervals += [pair for pair in parts if _residue(situation, data, *pair) > 0]
+        open_intervals.sort(key=lambda pair: -_residue(situation, data, *pair))
     found.sort(key=lambda step: -abs(step.percent))
     return Steps(tuple(found), whole - sum(step.percent for step in found))
 
@@ -207,6 +218,18 @@ def difference(data: Digest, low: int, high: int) -> tuple[float, float, float]:
     before, after = data.averages[low], data.averages[high]
     error = data.noise.sigma * math.sqrt(1 / before[1] + 1 / after[1])
     return after[0] - before[0], error, (GATE_SIGMAS + NormalDist().inv_cdf(0.9)) * error
+
+
+def _level_between(data: Digest, low: int, high: int) -> int | None:
+    """A measured number that is surely on neither side's level: there is a step before it and another one after it."""
+    whole = abs(difference(data, low, high)[0])
+    found: list[tuple[float, int]] = []
+    for number in data.averages:
+        if low < number < high:
+            sides = [difference(data, low, number), difference(data, number, high)]
+            if all(abs(percent) >= max(BETWEEN_SIGMAS * error, BETWEEN_PART * whole) for percent, error, _ in sides):
+                found.append((min(abs(percent) for percent, _, _ in sides), number))
+    return max(found)[1] if found else None
 
 
 def _residue(situation: Situation, data: Digest, low: int, high: int) -> float:
@@ -297,10 +320,11 @@ def _best_action(part: Situation, data: Digest, now: Posterior) -> tuple[Probe |
     old = np.where(before > 0, 1 / (fixed + sigma**2 / np.maximum(before, 1)), 0.0)
     gained = 1 / (fixed + sigma**2 / (before + k)) - old
     single = (before + k) <= 1
+    known = (sigma**2 / np.maximum(before, 1) < (MOST_PRECISE * step) ** 2) & (before > 1)
     too_few = k < VISIT * (sigma / max(step, 1e-12)) ** 2
     squares = step**2 * gained
     bits = information(np.broadcast_to(dear[:, None], squares.shape), np.sqrt(np.maximum(squares, 0.0)))
-    bits = np.where(single, bits * _UNDISTURBED, bits)
+    bits = np.where(known, 0.0, np.where(single, bits * _UNDISTURBED, bits))
     seconds = builds[:, None] + k * part.probe_s
     rates = bits / seconds * np.where(before > 0, REPEAT_WORTH, 1.0)
     rates[:, :-1] = np.where(too_few[:, :-1], 0.0, rates[:, :-1])
@@ -324,18 +348,22 @@ def _options(part: Situation, data: Digest, now: Posterior) -> tuple[Array, Arra
             numbers.append(low)
             dear.append(before)
             taken.append(float(data.count(low)))
-            wander.append(0.0)
+            wander.append(_wander(part, now, low))
         if probability > 1e-6:
             mass = max(part.mass(low, high), 1e-300)
             for number in _points(part, low, high):
-                nearest = min(number - low, high - number)
                 numbers.append(number)
                 dear.append(before + float(probability) * part.mass(low, number) / mass)
                 taken.append(0.0)
-                wander.append(now.wander * math.sqrt(nearest / max(WANDER_SPAN, part.size - 1)))
+                wander.append(_wander(part, now, number))
         before += float(probability)
     builds = [part.build_s(n) for n in numbers]
     return np.asarray(numbers, dtype=float), np.asarray(dear), np.asarray(builds), np.asarray(taken), np.asarray(wander)
+
+
+def _wander(part: Situation, now: Posterior, number: int) -> float:
+    """What small steps may add up to between a number and the nearer end, in percent."""
+    return now.wander * math.sqrt(min(number, part.size - 1 - number) / max(WANDER_SPAN, part.size - 1))
 
 
 def _points(part: Situation, low: int, high: int) -> list[int]:
