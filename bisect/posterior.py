@@ -37,8 +37,8 @@ CLIP_BELOW, CLIP_ABOVE = 3.0, 2.5
 """Readings are drawn in to so many standard deviations around their commit's median; disturbances mostly add."""
 
 _SMALLEST_SIGMA = 1e-6
-_MOST_VISITS = 40
-_STRETCH_H = 1 / 6
+_MOST_VISITS = 64
+_STRETCH_H = 1 / 12
 
 
 @dataclass(frozen=True)
