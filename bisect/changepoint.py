@@ -27,6 +27,9 @@ GATE_SIGMAS = 4.0
 CLOSING_SIGMAS = 3.0
 """So clear must the step be between its two neighbours alone."""
 
+LIKELY = 0.97
+"""Where more readings would not help any more, one commit is named from this probability on, with its probability."""
+
 BETWEEN_SIGMAS, BETWEEN_PART = 4.0, 0.2
 """A commit's cost is on a level of its own if it is so many standard errors, and this part of the whole difference,
 away from both ends."""
@@ -46,7 +49,7 @@ COUNTS = (1, 2, 3, 5, 8, 13, 21, 34)
 ANCHOR_PART = 0.1
 """Drift that may have grown to this part of the step since a known side was read calls for an anchor."""
 
-PATIENCE = 2.0
+PATIENCE = 4.0
 """A set of candidates is the answer if one commit would take so many times the whole search's expected time more."""
 
 VISIT = 2.0
@@ -150,16 +153,12 @@ def next_action(situation: Situation) -> Action:
         part = _inside(situation, low, high)
         own = data if part is situation else digest(part.readings)
         now = posterior(own, part.mass)
-        between = _level_between(own, now, BETWEEN_SIGMAS)
+        between = _level_between(part, own, now, BETWEEN_SIGMAS)
         if between is None:
             outcome = _search(part, own, now, low)
             if isinstance(outcome, Probe):
                 return outcome
-            between = None if outcome.single else _level_between(own, now, STUCK_SIGMAS)
-            if between is not None and not any(
-                _residue(part, own, *ends) for ends in ((0, between), (between, part.size - 1))
-            ):
-                between = None
+            between = None if outcome.single else _level_between(part, own, now, STUCK_SIGMAS)
         if between is None:
             found.append(outcome)
             if abs(sum(step.percent for step in found)) >= situation.enough * abs(whole):
@@ -234,7 +233,7 @@ def difference(data: Digest, low: int, high: int) -> tuple[float, float, float]:
     return after[0] - before[0], error, (GATE_SIGMAS + NormalDist().inv_cdf(0.9)) * error
 
 
-def _level_between(data: Digest, now: Posterior, sigmas: float) -> int | None:
+def _level_between(part: Situation, data: Digest, now: Posterior, sigmas: float) -> int | None:
     """A measured number that is surely on neither end's level: there is a step before it and another one after it.
 
     Drift since the ends were read, and code layout, may make up for as much of the difference as they are thought to.
@@ -250,7 +249,8 @@ def _level_between(data: Digest, now: Posterior, sigmas: float) -> int | None:
                 percent, error, _ = difference(data, min(end, number), max(end, number))
                 strange = now.drift**2 * abs(hours[end] - hours[number]) + 2 * now.layout**2
                 sides.append((abs(percent), math.sqrt(error**2 + strange)))
-            if all(percent >= max(sigmas * error, BETWEEN_PART * whole) for percent, error in sides):
+            worth = max(_residue(part, data, low, number), _residue(part, data, number, high))
+            if worth and all(percent >= max(sigmas * error, BETWEEN_PART * whole) for percent, error in sides):
                 found.append((min(percent for percent, _ in sides), number))
     return max(found)[1] if found else None
 
@@ -277,9 +277,11 @@ def _search(part: Situation, data: Digest, now: Posterior, offset: int) -> Probe
         return _shifted(closing, offset)
     action, rate = _best_action(part, data, now)
     if action is None or _hopeless(part, data, now, rate):
-        first, last = _credible(now)
+        named = not inside and now.probabilities[best] >= LIKELY
+        first, last = (low, high) if named else _credible(now)
         percent = difference(data, first, last)[0]
-        return Found(first + offset, last + offset, percent, SURE)
+        held = float(sum(p for (a, b), p in zip(now.gaps, now.probabilities, strict=True) if first <= a and b <= last))
+        return Found(first + offset, last + offset, percent, held)
     return _shifted(action, offset)
 
 
