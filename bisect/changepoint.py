@@ -16,7 +16,7 @@ from statistics import NormalDist
 import numpy as np
 
 from cpubisect.channel import Array, entropy, information
-from cpubisect.posterior import OUTLIER_NATS, Digest, Posterior, Reading, digest, posterior
+from cpubisect.posterior import OUTLIER_NATS, WANDER_SPAN, Digest, Posterior, Reading, digest, posterior
 
 SURE = 0.998
 """The step is where it is said to be with at least this probability."""
@@ -27,13 +27,23 @@ GATE_SIGMAS = 4.0
 CLOSING_SIGMAS = 3.0
 """So clear must the step be between its two neighbours alone."""
 
+BETWEEN_SIGMAS, BETWEEN_PART = 4.0, 0.2
+"""A commit's cost is on a level of its own if it is so many standard errors, and this part of the whole difference,
+away from both ends."""
+
+STUCK_SIGMAS = 1.5
+"""So many are enough where the search for a single step has come to nothing."""
+
+MOST_PRECISE = 0.05
+"""A commit is not read again once its mean is known to this part of the step: what is unclear then is no noise."""
+
 ENOUGH = 0.5
 """Steps that explain this part of the whole difference are an answer."""
 
 COUNTS = (1, 2, 3, 5, 8, 13, 21, 34)
 """Probes of one commit that one action may ask for."""
 
-ANCHOR_PART = 0.2
+ANCHOR_PART = 0.1
 """Drift that may have grown to this part of the step since a known side was read calls for an anchor."""
 
 PATIENCE = 2.0
@@ -42,7 +52,9 @@ PATIENCE = 2.0
 VISIT = 2.0
 """A visit takes at least this times (noise / step)^2 readings: less of them tell next to nothing each."""
 
-LEAST_OF_END = 3
+LEAST_OF_END, LEAST_FOR_NONE = 3, 8
+"""Readings of each end at least, and before their difference is called too small."""
+
 
 REPEAT_WORTH = 0.5
 """What a repeated reading tells counts by half: the next build often tells it anyway."""
@@ -136,15 +148,27 @@ def next_action(situation: Situation) -> Action:
     while open_intervals:
         low, high = open_intervals.pop(0)
         part = _inside(situation, low, high)
-        outcome = _search(part, data if part is situation else digest(part.readings), low)
-        if isinstance(outcome, Probe):
-            return outcome
-        found.append(outcome)
-        if abs(sum(step.percent for step in found)) >= situation.enough * abs(whole):
-            break
-        beside = [(low, outcome.low), (outcome.high, high)]
-        rest = [(size, pair) for pair in beside if (size := _residue(situation, data, *pair)) > 0]
-        open_intervals += [pair for _, pair in sorted(rest, reverse=True)]
+        own = data if part is situation else digest(part.readings)
+        now = posterior(own, part.mass)
+        between = _level_between(own, now, BETWEEN_SIGMAS)
+        if between is None:
+            outcome = _search(part, own, now, low)
+            if isinstance(outcome, Probe):
+                return outcome
+            between = None if outcome.single else _level_between(own, now, STUCK_SIGMAS)
+            if between is not None and not any(
+                _residue(part, own, *ends) for ends in ((0, between), (between, part.size - 1))
+            ):
+                between = None
+        if between is None:
+            found.append(outcome)
+            if abs(sum(step.percent for step in found)) >= situation.enough * abs(whole):
+                break
+            parts = [(low, outcome.low), (outcome.high, high)]
+        else:
+            parts = [(low, low + between), (low + between, high)]
+        sizes = {pair: _residue(situation, data, *pair) for pair in (*open_intervals, *parts)}
+        open_intervals = sorted((pair for pair, size in sizes.items() if size), key=lambda pair: -sizes[pair])
     found.sort(key=lambda step: -abs(step.percent))
     return Steps(tuple(found), whole - sum(step.percent for step in found))
 
@@ -195,9 +219,10 @@ def _gate(situation: Situation, data: Digest) -> Probe | NoStep | None:
         return Probe(behind, 1, "the ends must differ surely")
     percent, error, visible = difference(data, low, high)
     wanted = situation.direction * percent
-    if abs(percent) >= GATE_SIGMAS * error:
-        return None if wanted > 0 and wanted >= situation.min_step else NoStep(percent, visible)
-    if wanted + GATE_SIGMAS * error < situation.min_step or rounds >= situation.most_rounds:
+    if wanted >= max(situation.min_step, GATE_SIGMAS * error):
+        return None
+    hardly = rounds >= LEAST_FOR_NONE and wanted + GATE_SIGMAS * error < situation.min_step
+    if hardly or rounds >= situation.most_rounds:
         return NoStep(percent, visible)
     return Probe(behind, 1, f"the ends differ by {percent:+.2f} % ± {error:.2f} %: not sure yet")
 
@@ -209,6 +234,27 @@ def difference(data: Digest, low: int, high: int) -> tuple[float, float, float]:
     return after[0] - before[0], error, (GATE_SIGMAS + NormalDist().inv_cdf(0.9)) * error
 
 
+def _level_between(data: Digest, now: Posterior, sigmas: float) -> int | None:
+    """A measured number that is surely on neither end's level: there is a step before it and another one after it.
+
+    Drift since the ends were read, and code layout, may make up for as much of the difference as they are thought to.
+    """
+    low, high = min(data.averages), max(data.averages)
+    whole = abs(difference(data, low, high)[0])
+    hours = {number: float(data.hour[data.number == number].mean()) for number in data.averages}
+    found: list[tuple[float, int]] = []
+    for number in data.averages:
+        if low < number < high:
+            sides = []
+            for end in (low, high):
+                percent, error, _ = difference(data, min(end, number), max(end, number))
+                strange = now.drift**2 * abs(hours[end] - hours[number]) + 2 * now.layout**2
+                sides.append((abs(percent), math.sqrt(error**2 + strange)))
+            if all(percent >= max(sigmas * error, BETWEEN_PART * whole) for percent, error in sides):
+                found.append((min(percent for percent, _ in sides), number))
+    return max(found)[1] if found else None
+
+
 def _residue(situation: Situation, data: Digest, low: int, high: int) -> float:
     """What is surely left to find between two measured numbers, in percent; 0 if too little."""
     if low == high:
@@ -218,9 +264,8 @@ def _residue(situation: Situation, data: Digest, low: int, high: int) -> float:
     return wanted if wanted >= max(situation.min_step, GATE_SIGMAS * error) else 0.0
 
 
-def _search(part: Situation, data: Digest, offset: int) -> Probe | Found:
+def _search(part: Situation, data: Digest, now: Posterior, offset: int) -> Probe | Found:
     """The next action inside one interval, in the numbers of the whole range, or its step."""
-    now = posterior(data, part.mass)
     best = int(np.argmax(now.probabilities))
     low, high = now.gaps[best]
     inside = [n for n in range(low + 1, high) if n not in part.dead]
@@ -297,10 +342,11 @@ def _best_action(part: Situation, data: Digest, now: Posterior) -> tuple[Probe |
     old = np.where(before > 0, 1 / (fixed + sigma**2 / np.maximum(before, 1)), 0.0)
     gained = 1 / (fixed + sigma**2 / (before + k)) - old
     single = (before + k) <= 1
+    known = (sigma**2 / np.maximum(before, 1) < (MOST_PRECISE * step) ** 2) & (before > 1)
     too_few = k < VISIT * (sigma / max(step, 1e-12)) ** 2
     squares = step**2 * gained
     bits = information(np.broadcast_to(dear[:, None], squares.shape), np.sqrt(np.maximum(squares, 0.0)))
-    bits = np.where(single, bits * _UNDISTURBED, bits)
+    bits = np.where(known, 0.0, np.where(single, bits * _UNDISTURBED, bits))
     seconds = builds[:, None] + k * part.probe_s
     rates = bits / seconds * np.where(before > 0, REPEAT_WORTH, 1.0)
     rates[:, :-1] = np.where(too_few[:, :-1], 0.0, rates[:, :-1])
@@ -324,18 +370,22 @@ def _options(part: Situation, data: Digest, now: Posterior) -> tuple[Array, Arra
             numbers.append(low)
             dear.append(before)
             taken.append(float(data.count(low)))
-            wander.append(0.0)
+            wander.append(_wander(part, now, low))
         if probability > 1e-6:
             mass = max(part.mass(low, high), 1e-300)
             for number in _points(part, low, high):
-                nearest = min(number - low, high - number)
                 numbers.append(number)
                 dear.append(before + float(probability) * part.mass(low, number) / mass)
                 taken.append(0.0)
-                wander.append(now.wander * math.sqrt(nearest / max(1, part.size - 1)))
+                wander.append(_wander(part, now, number))
         before += float(probability)
     builds = [part.build_s(n) for n in numbers]
     return np.asarray(numbers, dtype=float), np.asarray(dear), np.asarray(builds), np.asarray(taken), np.asarray(wander)
+
+
+def _wander(part: Situation, now: Posterior, number: int) -> float:
+    """What small steps may add up to between a number and the nearer end, in percent."""
+    return now.wander * math.sqrt(min(number, part.size - 1 - number) / max(WANDER_SPAN, part.size - 1))
 
 
 def _points(part: Situation, low: int, high: int) -> list[int]:

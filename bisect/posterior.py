@@ -19,11 +19,13 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
-LAYOUTS = ((0.0, 0.6), (0.1, 0.25), (0.25, 0.15))
+LAYOUTS = ((0.0, 0.7), (0.1, 0.25), (0.25, 0.05))
 """Spread of the layout effect between binaries, in units of the ends' difference, with its prior probability."""
 
-WANDERS = ((0.0, 0.6), (0.35, 0.25), (0.8, 0.15))
-"""Spread of what small steps add up to over the whole range, likewise."""
+WANDERS = ((0.0, 0.7), (0.35, 0.25), (0.8, 0.05))
+"""Spread of what small steps add up to over the whole range, or over WANDER_SPAN commits of a shorter one, likewise."""
+
+WANDER_SPAN = 64
 
 DRIFTS = ((0.0, 0.6), (0.25, 0.3), (1.0, 0.1))
 """Spread of the drift after an hour (it grows with the root of time), likewise."""
@@ -35,8 +37,8 @@ CLIP_BELOW, CLIP_ABOVE = 3.0, 2.5
 """Readings are drawn in to so many standard deviations around their commit's median; disturbances mostly add."""
 
 _SMALLEST_SIGMA = 1e-6
-_MOST_VISITS = 40
-_STRETCH_H = 1 / 6
+_MOST_VISITS = 64
+_STRETCH_H = 1 / 12
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ def posterior(data: Digest, mass: Callable[[int, int], float]) -> Posterior:
     alone = np.asarray([data.count(int(number)) == 1 for number in where])
     single = max(data.noise.sigma**2, scale**2 / (2 * OUTLIER_NATS))
     variances = np.where(alone, single, data.noise.sigma**2 / taken)
-    span = max(1, numbers[-1] - numbers[0])
+    span = max(WANDER_SPAN, numbers[-1] - numbers[0])
     along = np.minimum.outer(where - numbers[0], where - numbers[0]) / span
     time = np.minimum.outer(hours, hours)
     same = (where[:, None] == where[None, :]).astype(float)

@@ -35,7 +35,7 @@ MOST_FUNCTIONS = 40
 
 _WORD = re.compile(r"[A-Za-z_]\w+")
 _SCOPED = re.compile(r"\b(\w+)(?:<[^<>()]*>)?::(~?\w+)(?=\s*\()")
-_TELLING = re.compile(r"[A-Za-z]\w{3,}")
+_TELLING = re.compile(r"(?<!\w)[A-Za-z]\w{3,}")
 _LIBRARY_SCOPE = re.compile(r"\b(?:std|__gnu_cxx)::(?:\w+::)*~?\w+")
 _COMMON = frozenset(
     (
@@ -112,12 +112,16 @@ def _grown(before: Mapping[str, float], after: Mapping[str, float], direction: i
     whole = sum(abs(changes[name]) for name in kept)
     symbols: dict[str, set[str]] = {}
     for symbol in after.keys() | before.keys():
-        if (after.get(symbol, 0.0) - before.get(symbol, 0.0)) * direction > 0:
-            symbols.setdefault(bare_name(symbol), set()).add(symbol)
+        symbols.setdefault(bare_name(symbol), set()).add(symbol)
     known = frozenset(word for symbol in (before if direction > 0 else after) for word in identifiers(symbol))
+    spaces = _namespaces(map(bare_name, after.keys() | before.keys()))
     found = []
     for name in kept:
-        words = frozenset(word for symbol in symbols[name] for word in identifiers(symbol))
+        # What netting left may be a trifle of which no symbol grew by itself.
+        own = [s for s in symbols[name] if (after.get(s, 0.0) - before.get(s, 0.0)) * direction > 0] or symbols[name]
+        words = frozenset(word for symbol in own for word in identifiers(symbol)) - spaces
+        if not _LIBRARY_SCOPE.match(name):
+            words |= {_called(name, spaces)}
         found.append(Growth(abs(changes[name]) / whole, name, words, words - known))
     return found
 
@@ -125,7 +129,21 @@ def _grown(before: Mapping[str, float], after: Mapping[str, float], direction: i
 @lru_cache(maxsize=65536)
 def identifiers(symbol: str) -> frozenset[str]:
     """The telling words of a symbol: no keywords, nothing of the standard library's own names."""
-    return frozenset(_TELLING.findall(_LIBRARY_SCOPE.sub(" ", symbol))) - _COMMON
+    words = frozenset(_TELLING.findall(_LIBRARY_SCOPE.sub(" ", symbol))) - _COMMON
+    name = bare_name(symbol)
+    return words - frozenset(_WORD.findall(name)) if _LIBRARY_SCOPE.match(name) else words
+
+
+def _namespaces(names: Iterable[str]) -> frozenset[str]:
+    """The outermost scopes that hold scopes themselves: commits within a namespace do not name it."""
+    scopes = (name.split("::") for name in names)
+    return frozenset({"{anonymous}", *(scope[0] for scope in scopes if len(scope) > 2)})
+
+
+def _called(name: str, spaces: frozenset[str]) -> str:
+    """A function as its definition's line calls it: with its class, as `Next` alone is everywhere."""
+    scope = name.split("::")
+    return "::".join(scope[-2:]) if len(scope) > 1 and scope[-2] not in spaces else scope[-1]
 
 
 def touch(lines: Iterable[str], files: Iterable[str]) -> Touch:
@@ -152,10 +170,8 @@ class _Executed:
 
     def __init__(self, names: Iterable[str], defined: Mapping[str, frozenset[str]]) -> None:
         own = [name for name in names if not _LIBRARY.match(name) and not _LIBRARY_SCOPE.match(name)]
-        scopes = [name.split("::") for name in own]
-        spaces = {"{anonymous}", *(scope[0] for scope in scopes if len(scope) > 2)}
-        # A function of a class goes by both names: `Next` alone is everywhere. Namespaces are not repeated in the code.
-        self._words = {"::".join(s[-2:]) if len(s) > 1 and s[-2] not in spaces else s[-1] for s in scopes}
+        spaces = _namespaces(own)
+        self._words = {_called(name, spaces) for name in own}
         self._files = {file for name in own for file in definers(name, defined)}
 
     def reach(self, touched: Touch) -> float:
@@ -224,7 +240,7 @@ def _by_word(growth: Growth, touchers: Mapping[str, Sequence[int]], direction: i
             louder = INTRODUCED if word in growth.fresh and number == introducer else 1.0
             strength = louder * len(numbers) ** -2.0
             if number not in best or strength > best[number].strength:
-                kind = "function" if word == growth.name.rpartition("::")[2] else "type"
+                kind = "function" if "::" in word or word == growth.name.rpartition("::")[2] else "type"
                 best[number] = _Claim(number, f"{kind} {word}", strength)
     return list(best.values())
 

@@ -62,7 +62,8 @@ class Recipe:
     `patches` are names below `patches/`, e.g. `mysql/bison3.patch`, applied where they fit; so are `edits`;
     `forced_includes` are headers such as `cstdint` that every C++ file is compiled with; `repairs` are tried, in
     order, when it does not compile; `patch_digests` are the SHA-256 of `patches`, so that
-    an edited one makes a new recipe.
+    an edited one makes a new recipe; `variant` names another way to build the same (`screening`), empty for the
+    ordinary one.
     """
 
     engine: str
@@ -80,12 +81,14 @@ class Recipe:
     edits: tuple[Edit, ...] = ()
     repairs: tuple[RepairRule, ...] = ()
     patch_digests: tuple[str, ...] = ()
+    variant: str = ""
 
     def key(self) -> str:
         """SHA-256 over all fields: equal keys mean the same binary may be reused."""
         fields = asdict(self)
-        if not self.patch_digests:
-            del fields["patch_digests"]
+        for later in ("patch_digests", "variant"):
+            if not fields[later]:
+                del fields[later]
         text = json.dumps(fields, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -117,8 +120,8 @@ class BuildResult:
     `output` is the directory with what a probe needs (None unless built); `diff` is every source change as a unified
     diff; `first_error` is the first diagnostic line of a failure; `cache_hits`/`cache_misses` are ccache's counts for
     this build; `compiled` are the source files and headers, relative to the tree, that the target is made from
-    (empty if the build system does not tell); `code` is a digest of what `output` does when run, equal for builds
-    that differ in version stamps only (empty if it was not looked at); times are in seconds.
+    (empty if the build system does not tell); `code` is the digest of what it loads without what its commit stamps into
+    it (`code.code_digest`), empty unless built; times are in seconds.
     """
 
     recipe: Recipe

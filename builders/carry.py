@@ -7,9 +7,11 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from cpubisect.builders.build import BuildResult, BuildSettings, Outcome, Recipe, Repair
+from cpubisect.builders.code import code_digest, spans_of
 from cpubisect.builders.diagnostics import classify, telling_line
 from cpubisect.builders.repair import Change, Repairer
 from cpubisect.builders.shop import Builder, CommandFailed, Shop
@@ -80,6 +82,8 @@ class _Job:
     hits: int = 0
     misses: int = 0
     compiled: tuple[str, ...] = ()
+    code: str = ""
+    began: datetime = field(default_factory=lambda: datetime.now(UTC))
     shop: Shop | None = None
 
     def build(self, tree: SourceTree) -> None:
@@ -101,6 +105,8 @@ class _Job:
             self.progress("collecting")
             self.output = _collect(self.builder, shop, self.work)
             self.compiled = self.builder.compiled(shop)
+            spans = spans_of(tree.commit_dates(), self.began, datetime.now(UTC))
+            self.code = code_digest(self.output, self.recipe, spans)
             self.outcome = Outcome.BUILT
         except CommandFailed as failure:
             self.fail(failure.finished, tree.path)
@@ -176,6 +182,7 @@ class _Job:
             cache_hits=self.hits,
             cache_misses=self.misses,
             compiled=self.compiled,
+            code=self.code,
         )
 
 

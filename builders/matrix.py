@@ -13,6 +13,8 @@ from cpubisect.errors import UserError
 from cpubisect.version import Version
 
 FILE_NAME = "compiler-matrix.yaml"
+SCREENING = "screening"
+"""The variant of recipes for cheap builds: only to be compared with each other."""
 
 
 def locate_matrix() -> Path:
@@ -91,10 +93,12 @@ class Matrix:
         version: Version,
         toolchains: Sequence[Toolchain],
         prefer: str | None = None,
+        variant: str = "",
     ) -> Recipe:
         """The recipe for one commit whose tree says it is `version`, with one of the installed `toolchains`.
 
-        `prefer` names the toolchain to take whatever the rules say. Raises UserError if no rule holds for the version,
+        `prefer` names the toolchain to take whatever the rules say; `variant` is `SCREENING` for a recipe that the
+        engine's screening builder carries out. Raises UserError if no rule holds for the version,
         or if no toolchain that would do is installed.
         """
         names = (prefer,) if prefer else self.preference(engine, version)
@@ -126,7 +130,12 @@ class Matrix:
             repairs=tuple(
                 _repair(repair) for repair in self._section(engine.name).repairs if repair.versions.holds(version)
             ),
+            variant=variant,
         )
+
+    def screening_builder(self, engine: Engine) -> str | None:
+        """The module in `builders/` that makes the engine's cheap builds; None if it has none."""
+        return self._section(engine.name).screening
 
     def _digest(self, patch: str) -> str:
         try:

@@ -108,6 +108,7 @@ class EngineSection(_Section):
     version_files: Annotated[tuple[VersionFileSection, ...], Field(min_length=1)]
     irrelevant: tuple[str, ...] = ()
     builder: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+    screening: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")] | None = None
     workload: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
     rules: tuple[Rule, ...] = ()
     repairs: tuple[RepairSection, ...] = ()

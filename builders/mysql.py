@@ -22,6 +22,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Protocol
 
+from cpubisect.builders.configure_cache import run_cmake
 from cpubisect.builders.dependencies import prerequisites
 from cpubisect.builders.shop import CommandFailed, Shop
 from cpubisect.process import Finished, run
@@ -82,8 +83,7 @@ class _Cmake:
             settings[f"CMAKE_{language}_FLAGS"] = ""
             settings[f"CMAKE_{language}_FLAGS_RELEASE"] = words
         arguments = [f"-D{name}={value}" for name, value in settings.items()]
-        where = ["-S", str(shop.tree), "-B", str(self.results(shop))]
-        shop.run(["cmake", "-G", "Ninja", *where, *arguments, *shop.recipe.options])
+        run_cmake(shop, ["-G", "Ninja", *arguments, *shop.recipe.options], self.results(shop))
 
     def compile(self, shop: Shop) -> None:
         """Just the target `mysqld`: a quarter of everything."""

@@ -19,8 +19,7 @@ class MakeDbBench:
 
     def configure(self, shop: Shop) -> None:
         """There is nothing to configure: count the compilations to come."""
-        plan = shop.run(self._command(shop, "--dry-run"), extra_environment=self._environment(shop), silent=True)
-        shop.compiles.expected = compile_lines(plan.output)
+        shop.compiles.expected = compile_lines(self.plan(shop))
 
     def compile(self, shop: Shop) -> None:
         """Compile and link db_bench."""
@@ -33,6 +32,11 @@ class MakeDbBench:
     def compiled(self, shop: Shop) -> tuple[str, ...]:
         """From the dependency files that -MMD left beside the objects."""
         return compiled_sources(shop.tree, shop.tree)
+
+    def plan(self, shop: Shop) -> str:
+        """All commands that make would run, one a line."""
+        command = self._command(shop, "--dry-run")
+        return shop.run(command, extra_environment=self._environment(shop), silent=True).output
 
     def _command(self, shop: Shop, how: str) -> list[str]:
         environment = shop.environment

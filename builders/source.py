@@ -12,6 +12,7 @@ import re
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 
 from cpubisect.builders.build import Edit
@@ -63,6 +64,11 @@ class SourceTree:
     def commit_time(self) -> int:
         """When the commit was made, in seconds since 1970."""
         return int(self.git("log", "-1", "--format=%ct").output)
+
+    def commit_dates(self) -> tuple[datetime, datetime]:
+        """When the commit was written and when it was committed, each with the zone its author or committer was in."""
+        written, committed = self.git("log", "-1", "--format=%aI%n%cI").output.split()
+        return datetime.fromisoformat(written), datetime.fromisoformat(committed)
 
     def read(self, path: str) -> str:
         """A file's text; bytes that are not UTF-8 survive a `write` of it."""

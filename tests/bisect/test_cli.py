@@ -13,7 +13,8 @@ from cpubisect.cli import main
 from cpubisect.example.history import Generated
 from cpubisect.store import Store
 
-COMMANDS = ["start", "list", "status", "log", "resume", "cancel", "report", "artifacts", "tests", "doctor", "serve"]
+COMMANDS = ["start", "list", "status", "log", "suspects", "resume", "cancel", "report"]
+COMMANDS += ["artifacts", "tests", "doctor", "serve"]
 
 
 def bisect(*words: str) -> Result:
@@ -159,7 +160,7 @@ def test_a_read_only_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert "CPUBISECT_HOME" in line
 
 
-@pytest.mark.parametrize("command", ["status", "log", "resume", "cancel", "report"])
+@pytest.mark.parametrize("command", ["status", "log", "suspects", "resume", "cancel", "report"])
 def test_an_unknown_id(home: Path, command: str) -> None:
     refused(command, "7", says="no bisection 7")
 

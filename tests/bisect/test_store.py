@@ -7,7 +7,7 @@ import pytest
 
 from cpubisect.builders.build import BuildResult, Outcome, Recipe, Repair, Toolchain
 from cpubisect.errors import UserError
-from cpubisect.store import ProbedBuild, Store
+from cpubisect.store import ProbedBuild, Store, SuspectRow, pack
 from cpubisect.workloads.probe import Counter, Samples
 
 TOOLCHAIN = Toolchain("gcc-12", "gcc-12", "g++-12", "ar", "ranlib", "12.2.0")
@@ -21,7 +21,9 @@ def build_result(sha: str, outcome: Outcome = Outcome.BUILT) -> BuildResult:
 
 def samples(count: float) -> Samples:
     values = {"instructions/query": (count,), "cpu us/query": (1.5, 1.25)}
-    return Samples(values, Counter.CALLGRIND, {"rows": "10"}, 2.0, {"f(int)": 3.5}, {"a": "ON"}, ("run it",))
+    return Samples(
+        values, Counter.CALLGRIND, {"rows": "10"}, 2.0, {"f(int)": 3.5}, {"a": "ON"}, ("run it",), {"f(int)": 4.5}
+    )
 
 
 @pytest.fixture
@@ -48,6 +50,7 @@ def test_what_was_stored_comes_back(store: Store) -> None:
     (probe,) = reopened.probes(bisection, found.id, "search")
     assert probe.values == {"instructions/query": (9.0,), "cpu us/query": (1.5, 1.25)}
     assert probe.profile == {"f(int)": 3.5}
+    assert probe.attributed == {"f(int)": 4.5}
     assert probe.variables == {"a": "ON"}
     assert reopened.probe_count(bisection) == (1, 2.5)
 
@@ -146,6 +149,54 @@ def test_a_store_from_the_future_is_refused(store: Store) -> None:
         plain.execute("PRAGMA user_version = 99")
     with pytest.raises(UserError, match="99"):
         Store(store.path)
+
+
+def test_a_store_of_version_1_is_upgraded_and_keeps_what_it_held(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    with sqlite3.connect(path) as plain:
+        plain.executescript(Path(__file__).with_name("store_version_1.sql").read_text())
+        plain.execute(
+            "INSERT INTO bisections (id, created, state, engine, question, host) "
+            "VALUES (5, 1.0, 'finished', 'mysql', '{\"good\": \"5.5.8\"}', '{}')"
+        )
+        plain.execute(
+            "INSERT INTO builds VALUES (3, 'key', 'mysql', 'c0ffee', 1.0, '{}', 'built', 'd1gest', '', '[]', '', "
+            "1.0, 1.0, 0, 0, '[]', 'log')"
+        )
+        plain.execute(
+            "INSERT INTO probes (id, bisection, build, purpose, test, parameters, counter, started, seconds, profile, "
+            "variables, commands) VALUES (9, 5, 3, 'search', 'scan', '{}', 'callgrind', 1.0, 2.0, ?, '{}', '[]')",
+            (pack({"f(int)": 3.5}),),
+        )
+        plain.execute("INSERT INTO samples VALUES (9, 'instructions/query', 0, 7.0)")
+    plain.close()
+    store = Store(path)
+    (old,) = store.probes(5)
+    assert (old.profile, old.attributed, old.values) == ({"f(int)": 3.5}, {}, {"instructions/query": (7.0,)})
+    store.add_probe(5, 3, "search", "scan", {}, 3.0, samples(9.0), seconds=1.0, counter="callgrind")
+    assert store.probes(5)[1].attributed == {"f(int)": 4.5}
+    store.set_suspects(5, "main", [SuspectRow(1, "c0ffee", 1.0, {})])
+    store.close()
+    reopened = Store(path)
+    assert [row.sha for row in reopened.suspects(5, "main")] == ["c0ffee"]
+    with sqlite3.connect(path) as plain, sqlite3.connect(tmp_path / "new.sqlite") as new:
+        Store(tmp_path / "new.sqlite").close()
+        for table in ("probes", "suspects"):
+            columns = [{row[1:4] for row in file.execute(f"PRAGMA table_info({table})")} for file in (plain, new)]
+            assert columns[0] == columns[1]
+        assert plain.execute("PRAGMA user_version").fetchone() == new.execute("PRAGMA user_version").fetchone() == (2,)
+
+
+def test_a_ranking_replaces_the_one_before_and_comes_strongest_first(store: Store) -> None:
+    bisection, other = begin(store), begin(store)
+    store.set_suspects(bisection, "main", [SuspectRow(1, "a", 1.0, {})])
+    rows = [SuspectRow(1, "a", 0.25, {}), SuspectRow(2, "b", 0.5, {"type X": 0.5}), SuspectRow(3, "c", 0.25, {})]
+    store.set_suspects(bisection, "main", rows)
+    store.set_suspects(bisection, "merge", rows[:1])
+    store.set_suspects(other, "main", [])
+    assert store.suspects(bisection, "main") == [rows[1], rows[0], rows[2]]
+    assert store.suspects(bisection, "merge") == rows[:1]
+    assert store.suspects(other, "main") == []
 
 
 def test_what_is_no_database_is_refused(tmp_path: Path) -> None:

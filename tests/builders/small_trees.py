@@ -53,8 +53,8 @@ def commit(repository: Path, files: Mapping[str, str], message: str = "change") 
 
 def recipe_for(sha: str, *, toolchain: Toolchain = TOOLCHAINS[0], **fields: Any) -> Recipe:
     """A recipe for a commit of a small repository."""
-    fields.setdefault("cxxflags", ("-I.",))
-    return Recipe(engine="toy", commit=sha, version="1.0", toolchain=toolchain, system="make", **fields)
+    fields = {"cxxflags": ("-I.",), "version": "1.0", **fields}
+    return Recipe(engine="toy", commit=sha, toolchain=toolchain, system="make", **fields)
 
 
 def settings_in(directory: Path, **fields: Any) -> BuildSettings:

@@ -124,6 +124,8 @@ def test_a_planted_step_shows_with_its_size_and_its_function(build: Build, tmp_p
 def test_a_new_function_is_in_the_profile(build: Build, tmp_path: Path) -> None:
     samples = measured(build("EXTRA"), tmp_path)
     assert samples.profile["added_function"] == pytest.approx(samples.profile["lookup"] / 10, rel=0.03)
+    assert sum(samples.attributed.values()) == pytest.approx(sum(samples.profile.values()), rel=1e-6)
+    assert samples.attributed["added_function"] >= samples.profile["added_function"]
 
 
 def test_two_probes_agree_exactly(build: Build, tmp_path: Path) -> None:

@@ -291,6 +291,15 @@ def test_the_profile_is_what_the_instructions_are_made_of(point_query: Samples) 
     assert any(name.startswith("dispatch_command") for name in point_query.profile)
 
 
+def test_what_libraries_did_is_in_the_servers_own_functions(point_query: Samples) -> None:
+    own, attributed = point_query.profile, point_query.attributed
+    assert sum(attributed.values()) == pytest.approx(sum(own.values()), rel=1e-6)
+    copying = {name for name in own if name.startswith(("__memcpy", "__memmove", "malloc", "_int_malloc"))}
+    assert copying
+    assert not copying & attributed.keys()
+    assert any(attributed[name] > cost * 1.01 for name, cost in own.items() if name in attributed)
+
+
 def test_two_probes_agree(artifact: Path, tmp_path: Path, point_query: Samples) -> None:
     again = probe(_request(artifact, tmp_path, "point-query"))
     assert again.values.keys() == {INSTRUCTIONS}

@@ -1,0 +1,102 @@
+"""db_bench for screening: the library's sources compiled in a few chunks, at about a quarter of the CPU time.
+
+The sources are those of the ordinary build, with its flags and its link line, but a compiler that sees more of them at
+once inlines otherwise: costs differ a little from the ordinary build, so only steps between screening builds mean
+something.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from cpubisect.builders.build import Outcome
+from cpubisect.builders.diagnostics import classify
+from cpubisect.builders.progress import compile_lines
+from cpubisect.builders.rocksdb import TARGET, MakeDbBench
+from cpubisect.builders.shop import CommandFailed, Shop
+from cpubisect.builders.unity import Chunk, breakers, chunks, compilations, library_objects
+
+CHUNKS = 8
+"""How many there are: eight of RocksDB's need about 2 GB of memory each."""
+
+_PREFIX = "screening-"
+_PLAN = f"{_PREFIX}plan"
+_ALONE = f"{_PREFIX}alone"
+_RULES = f"{_PREFIX}rules.mk"
+
+
+class ScreenDbBench(MakeDbBench):
+    """Makes the objects of the library in chunks, then lets make go on: it finds them up to date, compiles the rest,
+    and archives and links as always. What it works with lies in the tree, its names begin with `screening-`."""
+
+    def configure(self, shop: Shop) -> None:
+        """Learn from make what it would do; sources it generates have to wait for it."""
+        plan = self.plan(shop)
+        (shop.tree / _PLAN).write_text(plan, encoding="utf-8", errors="surrogateescape")
+        generated = (made.source for made in compilations(plan) if not (shop.tree / made.source).exists())
+        (shop.tree / _ALONE).write_text("".join(f"{source}\n" for source in generated))
+        parts = _chunks(shop.tree)
+        joined = sum(len(part.members) for part in parts)
+        shop.compiles.expected = compile_lines(plan) - joined + 2 * len(parts)
+
+    def compile(self, shop: Shop) -> None:
+        """Compile the chunks, and whatever breaks its chunk by itself; then all the rest."""
+        command = ["make", "-f", _RULES, "--keep-going", "--output-sync=target", f"-j{shop.settings.jobs}"]
+        while parts := _chunks(shop.tree):
+            _write(shop.tree, parts)
+            try:
+                shop.run(command)
+                break
+            except CommandFailed as failure:
+                breaking = sorted(_breaking(shop.tree, parts, failure))
+                shop.note(f"these break their chunks and are compiled by themselves: {' '.join(breaking)}")
+                with (shop.tree / _ALONE).open("a") as alone:
+                    alone.writelines(f"{source}\n" for source in breaking)
+        super().compile(shop)
+
+    def compiled(self, shop: Shop) -> tuple[str, ...]:
+        """As ever: the dependency file of a chunk names all that it includes."""
+        return tuple(name for name in super().compiled(shop) if not name.startswith(_PREFIX))
+
+
+def _chunks(tree: Path) -> list[Chunk]:
+    """The chunks as they are now; their cuts stay, whatever was taken out."""
+    plan = (tree / _PLAN).read_text(encoding="utf-8", errors="surrogateescape")
+    alone = (tree / _ALONE).read_text().splitlines()
+    library = library_objects(plan, TARGET)
+    whole = chunks((compilation for compilation in compilations(plan) if compilation.object in library), CHUNKS)
+    return [left for part in whole if (left := part.without(alone)).members]
+
+
+def _breaking(tree: Path, parts: Sequence[Chunk], failure: CommandFailed) -> set[str]:
+    """Which sources to take out: those complained of; if none is, all of the chunks that failed, which lose their
+    objects. Raises the failure if nothing can be learnt from it."""
+    finished = failure.finished
+    ending = classify(finished.output, returncode=finished.returncode, timed_out=finished.timed_out)
+    failed = [part for part in parts if not (tree / part.members[0].object).exists()]
+    if ending is not Outcome.FAILED or not failed:
+        raise failure
+    members = [member for part in failed for member in part.members]
+    for member in members:
+        # Make would take an empty object for what the source is compiled to.
+        (tree / member.object).unlink(missing_ok=True)
+    sources = {member.source for member in members}
+    return breakers(finished.output, sources, tree) or sources
+
+
+def _write(tree: Path, parts: Sequence[Chunk]) -> None:
+    """The chunks' sources and the makefile; a file that would not change keeps its time."""
+    rules = [f"all: {' '.join(member.object for part in parts for member in part.members)}\n"]
+    for part in parts:
+        source, empty = f"{_PREFIX}{part.number}.cc", f"{_PREFIX}{part.number}-empty"
+        _update(tree / source, part.text)
+        _update(tree / f"{empty}.cc", "")
+        rules.append(part.rules(source, empty))
+    (tree / _RULES).write_text("\n".join(rules))
+
+
+def _update(path: Path, text: str) -> None:
+    if not path.is_file() or path.read_text() != text:
+        path.write_text(text)
+
+
+BUILDER = ScreenDbBench()

@@ -1,0 +1,170 @@
+"""Sources joined into few chunks that include them, so that headers are read and instantiated once per chunk.
+
+All of this is pure: it reads what `make --dry-run` prints and says what to compile instead.
+"""
+
+import hashlib
+import posixpath
+import re
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from cpubisect.builders.diagnostics import Diagnostic, parse_diagnostics
+
+FEWEST = 4
+"""Sources of a chunk at least, on average: fewer share too little."""
+
+_CXX = (".cc", ".cpp", ".cxx", ".C")
+_SEPARATORS = frozenset({"&&", "||", ";", "|"})
+_ARCHIVING = re.compile(r"-?[a-zA-Z]*[rq][a-zA-Z]*")
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """One compiler command of a plan: `argv` makes `object` from the C++ file `source`, both relative to the tree."""
+
+    argv: tuple[str, ...]
+    source: str
+    object: str
+
+    def of(self, source: str, to: str) -> tuple[str, ...]:
+        """The same command for another source and object."""
+        put = {self.source: source, self.object: to}
+        return tuple(put.get(_tidy(word), word) if _tidy(word) in put else word for word in self.argv)
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The command without what it compiles: equal ones may share a chunk."""
+        return self.of("", "")
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Compilations that become one; its code goes into the object of the first, so there it stays in every line that
+    names objects, and the objects of the others are empty."""
+
+    number: int
+    members: tuple[Compilation, ...]
+
+    def without(self, sources: Collection[str]) -> "Chunk":
+        """The chunk less some of its members; one member that would be left by itself goes too."""
+        left = tuple(member for member in self.members if member.source not in sources)
+        return Chunk(self.number, left if len(left) > 1 else ())
+
+    @property
+    def text(self) -> str:
+        """The source of the chunk."""
+        return "".join(f'#include "{member.source}"\n' for member in self.members)
+
+    def rules(self, source: str, empty: str) -> str:
+        """Makefile rules for all objects of the chunk; `source` holds its text, `empty` (no suffix) an empty `.cc`."""
+        lead, *others = self.members
+        needs = " ".join(member.source for member in self.members)
+        rules = [
+            _rule(lead.object, f"{source} {needs}", lead.of(source, lead.object)),
+            _rule(f"{empty}.o", f"{empty}.cc", lead.of(f"{empty}.cc", f"{empty}.o")),
+            *(_rule(other.object, f"{empty}.o {other.source}", ("cp", f"{empty}.o", other.object)) for other in others),
+        ]
+        return "\n".join(rules)
+
+
+def compilations(plan: str) -> list[Compilation]:
+    """The commands of a plan that compile one C++ file into an object, in order."""
+    found = []
+    for argv in _commands(plan):
+        sources = [word for word in argv if word.endswith(_CXX)]
+        if "-c" in argv and "-o" in argv[:-1] and len(sources) == 1:
+            found.append(Compilation(argv, _tidy(sources[0]), _tidy(argv[argv.index("-o") + 1])))
+    return found
+
+
+def library_objects(plan: str, target: str) -> frozenset[str]:
+    """The objects that make up the target's library: those put into archives, or else those it is linked from."""
+    archived: set[str] = set()
+    linked: set[str] = set()
+    for argv in _commands(plan):
+        objects = {_tidy(word) for word in argv if word.endswith(".o")}
+        if len(argv) > 2 and _ARCHIVING.fullmatch(argv[1]) and argv[2].endswith(".a"):
+            archived |= objects
+        elif "-c" not in argv and "-o" in argv[:-1] and _tidy(argv[argv.index("-o") + 1]) == target:
+            linked |= objects
+    return frozenset(archived or linked)
+
+
+def chunks(compiled: Iterable[Compilation], count: int) -> list[Chunk]:
+    """Up to `count` chunks of neighbours with equal flags; sources that would be by themselves have none.
+
+    The cuts are made near equal distances, each before the source of a small window whose name has the smallest
+    digest: a file that comes or goes in one commit moves none or one of them, and leaves the other chunks alone.
+    """
+    by_flags = sorted(compiled, key=lambda compilation: compilation.flags)
+    groups = [list(group) for _, group in groupby(by_flags, key=lambda compilation: compilation.flags)]
+    total = sum(len(group) for group in groups)
+    parts = []
+    for group in groups:
+        wanted = min(round(count * len(group) / total), len(group) // FEWEST)
+        cuts = _cuts([member.source for member in group], max(1, wanted))
+        parts += [group[start:end] for start, end in zip([0, *cuts], [*cuts, len(group)], strict=True)]
+    joined = [part for part in parts if len(part) > 1]
+    return [Chunk(number, tuple(part)) for number, part in enumerate(joined)]
+
+
+def breakers(output: str, members: Collection[str], tree: Path) -> set[str]:
+    """The members that compilers' errors are about: where one stands, or else what was being read or instantiated.
+
+    Files are spelled as seen from `tree`, or with their full paths.
+    """
+    found = set()
+    for diagnostic in parse_diagnostics(output):
+        if diagnostic.is_error:
+            found.update(_blamed(diagnostic, members, f"{tree}/"))
+    return found
+
+
+def _rule(target: str, needs: str, argv: Sequence[str]) -> str:
+    directory = shlex.quote(posixpath.dirname(target) or ".")
+    command = shlex.join(argv).replace("$", "$$")
+    return f"{target}: {needs}\n\tmkdir -p {directory}\n\t{command}\n"
+
+
+def _blamed(error: Diagnostic, members: Collection[str], root: str) -> list[str]:
+    users = [place.file for place in reversed(error.required_at)]
+    readers = [place.file for place in reversed(error.included_from)]
+    names = (_tidy(name.removeprefix(root)) for name in (error.file, *users, *readers))
+    return [name for name in names if name in members][:1]
+
+
+def _commands(plan: str) -> Iterator[tuple[str, ...]]:
+    """The single commands of all lines, those joined by `&&` and the like taken apart."""
+    for line in plan.replace("\\\n", " ").splitlines():
+        lexer = shlex.shlex(line, posix=True, punctuation_chars=";&|")
+        lexer.whitespace_split, lexer.commenters = True, ""
+        try:
+            words = list(lexer)
+        except ValueError:
+            continue
+        command: list[str] = []
+        for word in (*words, ";"):
+            if word in _SEPARATORS:
+                if command:
+                    yield tuple(command)
+                command = []
+            else:
+                command.append(word)
+
+
+def _cuts(names: Sequence[str], parts: int) -> list[int]:
+    width = len(names) // (4 * parts)
+    ideal = [len(names) * part // parts for part in range(1, parts)]
+    return [min(range(at - width, at + width + 1), key=lambda index: _rank(names[index])) for at in ideal]
+
+
+def _rank(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+def _tidy(word: str) -> str:
+    return posixpath.normpath(word)

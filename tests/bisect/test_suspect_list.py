@@ -1,0 +1,146 @@
+"""`bisect suspects`: the order, its reasons, and what was measured, from a store written by hand."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cpubisect.builders.build import BuildResult, Outcome, Recipe, Toolchain
+from cpubisect.cli import main
+from cpubisect.store import Store, SuspectRow
+from cpubisect.workloads.probe import Counter, Samples
+
+TOOLCHAIN = Toolchain("gcc-12", "gcc-12", "g++-12", "ar", "ranlib", "12.2.0")
+SHAS = [f"{number}{number:039x}" for number in range(6)]
+MERGE = SHAS[4]
+
+
+def suspects(*words: str) -> Result:
+    return CliRunner().invoke(main, ["suspects", *words])
+
+
+def refused(*words: str) -> str:
+    result = suspects(*words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    return line
+
+
+@pytest.fixture
+def store(home: Path) -> Store:
+    home.mkdir()
+    return Store(home / "store.sqlite")
+
+
+def begin(store: Store, **values: Any) -> int:
+    bisection = store.create_bisection("rocksdb", {"good": "v1", "bad": "v2"}, {})
+    store.set_candidates(bisection, "main", [(sha, sha, f"[subject] {sha[0]}") for sha in SHAS])
+    store.update_bisection(bisection, **{"counter": "callgrind", **values})
+    return bisection
+
+
+def build(store: Store, bisection: int, sha: str, cost: float | None = None, error: str = "") -> None:
+    recipe = Recipe(engine="rocksdb", commit=sha, version="8.5.0", toolchain=TOOLCHAIN, system="make")
+    outcome = Outcome.FAILED if error else Outcome.BUILT
+    result = BuildResult(recipe, outcome, None, Path("log"), 1.0, 1.0, first_error=error)
+    row = store.add_build(bisection, result, None if error else "d1gest", 1.0)
+    if cost is not None:
+        counted = Samples({"instructions/query": (cost,)}, Counter.CALLGRIND, {}, 1.0)
+        other = Samples({"instructions/query": (cost * 9,)}, Counter.CALLGRIND, {}, 1.0)
+        for purpose, samples in (("search", counted), ("with a=1", other)):
+            store.add_probe(bisection, row.id, purpose, "scan", {}, 1.0, samples, seconds=1.0, counter="callgrind")
+    elif not error:
+        store.add_probe(
+            bisection, row.id, "search", "scan", {}, 1.0, None, seconds=1.0, counter="callgrind", error="it crashed"
+        )
+
+
+def ranked(store: Store) -> int:
+    bisection = begin(
+        store,
+        regime="exact",
+        verdict={
+            "kind": "culprit",
+            "metric": "instructions/query",
+            "culprits": [{"sha": SHAS[3], "steps": {"instructions/query": {"percent": 12.82}}}],
+            "groups": [{"commits": [SHAS[5]], "percent": 1.5}],
+        },
+    )
+    build(store, bisection, SHAS[3], 72495.4)
+    build(store, bisection, SHAS[2], error="no <cstdint>")
+    build(store, bisection, SHAS[1])
+    weights = {1: 0.1, 2: 0.1, 3: 0.5, 4: 0.2, 5: 0.1}
+    reasons = {"file table.cc": 0.1, "type BlockHandle": 0.3, "executed": 0.05}
+    rows = [SuspectRow(n, SHAS[n], weight, reasons if n == 3 else {}) for n, weight in weights.items()]
+    store.set_suspects(bisection, "main", rows)
+    store.set_candidates(bisection, MERGE, [(SHAS[0], SHAS[0], ""), ("f" * 40, "f" * 40, "Inside")])
+    store.set_suspects(bisection, MERGE, [SuspectRow(1, "f" * 40, 1.0, {"executed": 1.0})])
+    store.add_event(bisection, "step-found", {"low": SHAS[3], "high": MERGE, "percent": 3.0})
+    return bisection
+
+
+def test_the_table_is_in_order_with_reasons_and_findings(store: Store) -> None:
+    bisection = ranked(store)
+    lines = suspects(str(bisection)).stdout.splitlines()
+    assert lines[1].split()[:4] == ["1", "50.00%", SHAS[3][:12], "72,495"]
+    assert "culprit, +12.82 %" in lines[1]
+    assert "[subject] 3" in lines[1]
+    assert "type BlockHandle, file table.cc, executed" in lines[1]
+    assert "step of +3.00 % at or before it" in lines[2]
+    assert "unobservable: probe: it crashed" in lines[3]
+    assert "unobservable: no <cstdint>" in lines[4]
+    assert "one of 1 for +1.50 %" in lines[5]
+    assert len(lines) == 6
+
+
+def test_the_latest_bisection_and_a_limit(store: Store) -> None:
+    begin(store)
+    ranked(store)
+    lines = suspects("--limit", "2").stdout.splitlines()
+    assert len(lines) == 4
+    assert lines[-1] == "3 more; --limit 5 shows all"
+
+
+def test_json_has_all_of_it(store: Store) -> None:
+    data = json.loads(suspects(str(ranked(store)), "--json", "--limit", "1").stdout)
+    assert (data["candidates"], data["inside"]) == (5, None)
+    (first,) = data["suspects"]
+    assert first["sha"] == SHAS[3]
+    assert first["cost"] == 72495.4
+    assert list(first["because"]) == ["type BlockHandle", "file table.cc", "executed"]
+
+
+def test_inside_a_merge(store: Store) -> None:
+    bisection = ranked(store)
+    data = json.loads(suspects(str(bisection), "--inside", MERGE[:7], "--json").stdout)
+    assert data["inside"] == MERGE
+    assert [found["subject"] for found in data["suspects"]] == ["Inside"]
+    line = refused(str(bisection), "--inside", "abc")
+    assert MERGE[:12] in line
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"regime": "noisy"}, "CPU time"),
+        ({"counter": "none"}, "CPU time"),
+        ({"counter": "perf", "regime": "exact"}, "perf"),
+        ({"verdict": {"kind": "no-regression"}}, "ended before it needed suspects (no-regression)"),
+        ({"verdict": {"kind": "culprit"}, "regime": "exact"}, "5 candidates"),
+        ({}, "not got that far"),
+    ],
+)
+def test_why_nothing_is_ranked(store: Store, values: dict[str, Any], says: str) -> None:
+    assert says in refused(str(begin(store, **values)))
+
+
+def test_a_bisection_from_before_the_record_is_told_so(store: Store) -> None:
+    bisection = begin(store, regime="exact")
+    store.add_event(bisection, "suspects", {"top": []})
+    assert "bisect log" in refused(str(bisection))
+
+
+def test_without_any_bisection(store: Store) -> None:
+    assert "no bisections yet" in refused()
