@@ -34,6 +34,8 @@ class Cell:
         """What tells it from the others, such as `1024, 2σ, layout 0.3σ`."""
         plain = World()
         parts = [str(self.world.size), f"{self.world.step / SIGMA:g}σ"]
+        if self.world == combined(self.world.size, self.world.step):
+            return ", ".join([*parts, "all together"])
         for field in fields(World):
             value = getattr(self.world, field.name)
             if field.name in _LABELS and value != getattr(plain, field.name):

@@ -65,11 +65,13 @@ def terminal(found: Summaries) -> Iterator[str]:
     yield " " * width + "".join(f"{name.removeprefix('git bisect '):>14}" for name in SEARCHES)
     for cell, by in found.items():
         yield f"{cell.name:{width}}" + "".join(f"{_short(by[name]):>14}" for name in SEARCHES) + _remark(cell)
-    yield "Right answers and mean hours; ×: git bisect with so many repeats; *: right in 99 %, or not told from it."
+    yield "Right answers (+ sets with the culprit) and mean hours; ×: git bisect with so many repeats."
+    yield "*: right in 99 %, or its trials too few to tell it from that."
 
 
 def _short(one: Summary) -> str:
-    return f"{one.right:.0%} {one.hours:.1f} h{'*' if one.passes else ' '}"
+    sets = f"+{one.sets * 100:.0f}" if one.sets else ""
+    return f"{one.right * 100:.0f}{sets}% {one.hours:.1f} h{'*' if one.passes else ' '}"
 
 
 def _remark(cell: Cell) -> str:
@@ -79,7 +81,7 @@ def _remark(cell: Cell) -> str:
 
 
 def overview(found: Summaries) -> Iterator[str]:
-    """A Markdown table for each group of cells: right answers in percent and mean hours."""
+    """A Markdown table for each group of cells: right answers, sets with the culprit, and mean hours."""
     for group, cells in groupby(found, key=lambda cell: cell.group):
         yield f"\n### {group}\n"
         yield from _header(["world", *SEARCHES, "remark"])
@@ -91,7 +93,8 @@ def overview(found: Summaries) -> Iterator[str]:
 
 
 def _overview(one: Summary, fastest: bool) -> str:
-    text = f"{one.right * 100:.3g} % · {one.hours:.1f} h"
+    sets = f" + {one.sets * 100:.3g}" if one.sets else ""
+    text = f"{one.right * 100:.3g}{sets} % · {one.hours:.1f} h"
     return f"**{text}**" if fastest else text
 
 
