@@ -22,7 +22,7 @@ KEPT = ROOT / "build" / "search-benchmark"
 PAGE = ROOT / "docs" / "search-benchmark.md"
 MARK = "<!-- What follows is written by `python benchmarks/search.py --full`. -->"
 
-SMALL_TRIALS, FULL_TRIALS = 6, 200
+SMALL_TRIALS, FULL_TRIALS = 10, 200
 EXACT_SIZES = (512, 2048)
 
 
