@@ -59,9 +59,6 @@ LEAST_OF_END, LEAST_FOR_NONE = 3, 8
 """Readings of each end at least, and before their difference is called too small."""
 
 
-REPEAT_WORTH = 0.5
-"""What a repeated reading tells counts by half: the next build often tells it anyway."""
-
 _POINTS = 65
 _UNDISTURBED = 1 - float(entropy(np.asarray([math.exp(-OUTLIER_NATS)]))[0])
 
@@ -350,7 +347,7 @@ def _best_action(part: Situation, data: Digest, now: Posterior) -> tuple[Probe |
     bits = information(np.broadcast_to(dear[:, None], squares.shape), np.sqrt(np.maximum(squares, 0.0)))
     bits = np.where(known, 0.0, np.where(single, bits * _UNDISTURBED, bits))
     seconds = builds[:, None] + k * part.probe_s
-    rates = bits / seconds * np.where(before > 0, REPEAT_WORTH, 1.0)
+    rates = bits / seconds
     rates[:, :-1] = np.where(too_few[:, :-1], 0.0, rates[:, :-1])
     row, column = np.unravel_index(int(np.argmax(rates)), rates.shape)
     number, count = int(numbers[row]), COUNTS[int(column)]

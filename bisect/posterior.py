@@ -19,15 +19,15 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
-LAYOUTS = ((0.0, 0.7), (0.1, 0.25), (0.25, 0.05))
+LAYOUTS = ((0.0, 0.85), (0.1, 0.12), (0.25, 0.03))
 """Spread of the layout effect between binaries, in units of the ends' difference, with its prior probability."""
 
-WANDERS = ((0.0, 0.7), (0.35, 0.25), (0.8, 0.05))
+WANDERS = ((0.0, 0.8), (0.35, 0.17), (0.8, 0.03))
 """Spread of what small steps add up to over the whole range, or over WANDER_SPAN commits of a shorter one, likewise."""
 
 WANDER_SPAN = 64
 
-DRIFTS = ((0.0, 0.6), (0.25, 0.3), (1.0, 0.1))
+DRIFTS = ((0.0, 0.7), (0.25, 0.25), (1.0, 0.05))
 """Spread of the drift after an hour (it grows with the root of time), likewise."""
 
 OUTLIER_NATS = 4.6
