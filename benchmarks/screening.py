@@ -37,7 +37,7 @@ from cpubisect.workloads.counters import choose, examine
 from cpubisect.workloads.probe import INSTRUCTIONS, Counter, ProbeRequest
 
 KINDS = ("", SCREENING)
-COLD = 0.05
+COLD = 0.25
 """Share of cache hits up to which a build's CPU time counts as that of a full build."""
 
 

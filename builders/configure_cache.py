@@ -12,6 +12,7 @@ does not know, such as a folder of headers in the tree, none is. Nor is any wher
 that is damaged or was made under another key is not read. Should cmake fail with old results, it is run again without.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -162,16 +163,15 @@ class _Store:
     def save(self, key: str, known: Sequence[Check]) -> None:
         """Keep results, atomically; a host that has no room for them goes without."""
         kept = {"key": key, "digest": _digest(key, known), "checks": [astuple(check) for check in known]}
-        try:
+        with contextlib.suppress(OSError):
             self._directory.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile("w", dir=self._directory, delete=False, encoding="utf-8") as file:
-                json.dump(kept, file)
-            Path(file.name).replace(self._directory / f"{key}.json")
+            with tempfile.TemporaryDirectory(dir=self._directory) as staged:
+                whole = Path(staged, "whole")
+                whole.write_text(json.dumps(kept), encoding="utf-8")
+                whole.replace(self._directory / f"{key}.json")
             by_use = sorted(self._directory.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
             for path in by_use[KEPT:]:
                 path.unlink(missing_ok=True)
-        except OSError:
-            return
 
 
 def _digest(key: str, known: Sequence[Check]) -> str:
