@@ -5,6 +5,9 @@
 `DIRECTORY` holds a store and a compiler cache of its own: an empty one makes every first build a cold one. Both ends
 are measured; a commit is bad if it costs more than the middle between them; git chooses all others. Prints one JSON
 object with the culprit, the builds, and their time.
+
+With `--known CULPRIT` nothing is built or measured: git is told the answers that follow from a culprit that is known
+already, and what is printed is which commits it would have had built.
 """
 
 import argparse
@@ -12,6 +15,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from statistics import fmean
@@ -108,6 +112,29 @@ def bisect(arguments: argparse.Namespace) -> dict[str, object]:
     }
 
 
+def replay(arguments: argparse.Namespace) -> dict[str, object]:
+    """The commits that git asks for, the culprit being known; raises CalledProcessError if git fails."""
+    with tempfile.TemporaryDirectory() as place:
+        clone = Path(place) / "clone"
+
+        def git(*words: str) -> str:
+            return subprocess.run(["git", *words], cwd=clone, check=True, capture_output=True, text=True).stdout.strip()
+
+        subprocess.run(["git", "clone", "--quiet", "--shared", "--no-checkout", arguments.repo, str(clone)], check=True)
+        good, bad, known = (
+            git("rev-parse", f"{name}^{{commit}}") for name in (arguments.good, arguments.bad, arguments.known)
+        )
+        git("bisect", "start", "--no-checkout", "--first-parent", bad, good)
+        git("bisect", "run", "sh", "-c", f"! git merge-base --is-ancestor {known} BISECT_HEAD")
+        asked = [line.split()[-1] for line in git("bisect", "log").splitlines() if line.startswith("git bisect ")]
+        return {
+            "culprit": git("rev-parse", "refs/bisect/bad"),
+            "candidates": int(git("rev-list", "--count", "--first-parent", f"{good}..{bad}")),
+            "builds": len({*asked[1:], good, bad}),
+            "commits": list(dict.fromkeys((good, bad, *asked[1:]))),
+        }
+
+
 def main() -> int:
     """Run it all, or be the step that `git bisect run` calls."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -115,7 +142,8 @@ def main() -> int:
     parser.add_argument("bad", nargs="?")
     parser.add_argument("--repo", default=".")
     parser.add_argument("--test")
-    parser.add_argument("--home", required=True)
+    parser.add_argument("--home", help="for its store and compiler cache; needed unless the culprit is known")
+    parser.add_argument("--known", metavar="CULPRIT", help="build nothing: the answer is known")
     parser.add_argument("--find", default="regression", choices=[find.value for find in Find])
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
@@ -123,6 +151,11 @@ def main() -> int:
     parser.add_argument("--limit", type=float, help=argparse.SUPPRESS)
     parser.add_argument("--direction", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.known:
+        print(json.dumps(replay(arguments), indent=2))
+        return 0
+    if not arguments.home or (not arguments.test and arguments.step is None):
+        parser.error("--home and --test are needed")
     if arguments.step is None:
         print(json.dumps(bisect(arguments), indent=2))
         return 0
