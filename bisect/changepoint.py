@@ -149,24 +149,32 @@ def next_action(situation: Situation) -> Action:
         low, high = open_intervals.pop(0)
         part = _inside(situation, low, high)
         own = data if part is situation else digest(part.readings)
-        now = posterior(own, part.mass)
-        between = _level_between(part, own, now, BETWEEN_SIGMAS)
-        if between is None:
-            outcome = _search(part, own, now, low)
-            if isinstance(outcome, Probe):
-                return outcome
-            between = None if outcome.single else _level_between(part, own, now, STUCK_SIGMAS)
-        if between is None:
-            found.append(outcome)
+        outcome = _within(part, own, posterior(own, part.mass))
+        if isinstance(outcome, Probe):
+            return _shifted(outcome, low)
+        if isinstance(outcome, Found):
+            step = replace(outcome, low=outcome.low + low, high=outcome.high + low)
+            found.append(step)
             if abs(sum(step.percent for step in found)) >= situation.enough * abs(whole):
                 break
-            parts = [(low, outcome.low), (outcome.high, high)]
+            parts = [(low, step.low), (step.high, high)]
         else:
-            parts = [(low, low + between), (low + between, high)]
+            parts = [(low, low + outcome), (low + outcome, high)]
         sizes = {pair: _residue(situation, data, *pair) for pair in (*open_intervals, *parts)}
         open_intervals = sorted((pair for pair, size in sizes.items() if size), key=lambda pair: -sizes[pair])
     found.sort(key=lambda step: -abs(step.percent))
     return Steps(tuple(found), whole - sum(step.percent for step in found))
+
+
+def _within(part: Situation, data: Digest, now: Posterior) -> Probe | Found | int:
+    """The next action in one interval, its step, or a commit on a level of its own that splits it."""
+    between = _level_between(part, data, now, BETWEEN_SIGMAS)
+    if between is not None:
+        return between
+    outcome = _search(part, data, now)
+    if isinstance(outcome, Found) and not outcome.single:
+        between = _level_between(part, data, now, STUCK_SIGMAS)
+    return outcome if between is None else between
 
 
 def current(situation: Situation) -> Posterior | None:
@@ -261,8 +269,8 @@ def _residue(situation: Situation, data: Digest, low: int, high: int) -> float:
     return wanted if wanted >= max(situation.min_step, GATE_SIGMAS * error) else 0.0
 
 
-def _search(part: Situation, data: Digest, now: Posterior, offset: int) -> Probe | Found:
-    """The next action inside one interval, in the numbers of the whole range, or its step."""
+def _search(part: Situation, data: Digest, now: Posterior) -> Probe | Found:
+    """The next action inside one interval, or its step."""
     best = int(np.argmax(now.probabilities))
     low, high = now.gaps[best]
     inside = [n for n in range(low + 1, high) if n not in part.dead]
@@ -270,16 +278,16 @@ def _search(part: Situation, data: Digest, now: Posterior, offset: int) -> Probe
         closing = _closing(part, data, low, high)
         if closing is None:
             percent = difference(data, low, high)[0]
-            return Found(low + offset, high + offset, percent, float(now.probabilities[best]))
-        return _shifted(closing, offset)
+            return Found(low, high, percent, float(now.probabilities[best]))
+        return closing
     action, rate = _best_action(part, data, now)
     if action is None or _hopeless(part, data, now, rate):
         named = not inside and now.probabilities[best] >= LIKELY
         first, last = (low, high) if named else _credible(now)
         percent = difference(data, first, last)[0]
         held = float(sum(p for (a, b), p in zip(now.gaps, now.probabilities, strict=True) if first <= a and b <= last))
-        return Found(first + offset, last + offset, percent, held)
-    return _shifted(action, offset)
+        return Found(first, last, percent, held)
+    return action
 
 
 def _hopeless(part: Situation, data: Digest, now: Posterior, rate: float) -> bool:

@@ -19,7 +19,7 @@ from cpubisect import report, suspect_list
 from cpubisect.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.ask import Ask, ask
 from cpubisect.builders.matrix import Matrix
-from cpubisect.display import Display, describe
+from cpubisect.display import Display, describe, latest
 from cpubisect.errors import UserError
 from cpubisect.paths import Home
 from cpubisect.question import Find, MetricChoice
@@ -226,8 +226,9 @@ def status(bisection: int | None, as_json: bool) -> None:
     if data["verdict"]:
         for name, verdict in report.verdicts(data).items():
             click.echo(f"  {name}{verdict['kind']}: {verdict['summary']}")
-    elif said:
-        click.echo(f"  last: {said[-1]}")
+    else:
+        for line in [*latest(events, ("price", "posterior", "next")), *said[-1:]]:
+            click.echo(f"  {line}")
     if data["state"] == "interrupted":
         click.echo(f"  `bisect resume {data['id']}` goes on")
 

@@ -1,6 +1,7 @@
 """What the terminal shows while a bisection runs: a line for each event, and the current state below on a terminal."""
 
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -70,6 +71,12 @@ class Display:
             left = (self._expected - self._builds) * sum(self._build_seconds) / len(self._build_seconds)
             parts.append(f"about {_span(left)} left")
         return Text(" · ".join(parts), style="cyan", overflow="ellipsis", no_wrap=True)
+
+
+def latest(events: Sequence[tuple[int, float, str, dict[str, Any]]], kinds: Sequence[str]) -> list[str]:
+    """The last event of each kind, in the order of the kinds, as lines for a person."""
+    found = {kind: describe(kind, data) for _, _, kind, data in events if kind in kinds}
+    return [found[kind] for kind in kinds if kind in found]
 
 
 def describe(kind: str, data: dict[str, Any]) -> str:
