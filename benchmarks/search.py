@@ -22,14 +22,16 @@ KEPT = ROOT / "build" / "search-benchmark"
 PAGE = ROOT / "docs" / "search-benchmark.md"
 MARK = "<!-- What follows is written by `python benchmarks/search.py --full`. -->"
 
-SMALL_TRIALS, FULL_TRIALS = 10, 200
+FULL_TRIALS = 200
+SMALL_TRIALS = dict.fromkeys(SEARCHES, 200) | {OURS: 10, "git_bayesect": 20, "Pinpoint": 16}
+"""As many of each search as a minute allows: those that think least are tried as often as in the full grid."""
 EXACT_SIZES = (512, 2048)
 
 
-def small(seed: int, trials: int, processes: int) -> None:
+def small(seed: int, trials: Mapping[str, int], processes: int) -> None:
     """Every kind of world, a few times each."""
     grid = list(cells.small())
-    found = table.summaries(run(list(pieces(grid, list(SEARCHES), seed, trials)), processes, None))
+    found = table.summaries(run(list(pieces(grid, trials, seed)), processes, None))
     print(*table.terminal(found), sep="\n")
     print(json.dumps(table.headline(found).as_dict()))
 
@@ -40,7 +42,7 @@ def full(seed: int, trials: int, processes: int, page: Path) -> None:
     if MARK not in text:
         raise SystemExit(f"{page} lacks the line that the tables come after: {MARK}")
     started = time.monotonic()
-    works = list(pieces(cells.full(), list(SEARCHES), seed, trials))
+    works = list(pieces(cells.full(), dict.fromkeys(SEARCHES, trials), seed))
     results = run(works, processes, KEPT)
     tallies = {size: exact.compare(seed, trials, size) for size in EXACT_SIZES}
     lines = [text[: text.index(MARK)] + MARK, *document(results, tallies, seed, trials)]
@@ -76,7 +78,9 @@ def main() -> None:
     kind.add_argument("--small", action="store_true", help="few trials of every kind of world, under a minute")
     kind.add_argument("--full", action="store_true", help="all worlds, into the documentation; can be resumed")
     parser.add_argument("--seed", type=int, default=1, help="of all worlds (default 1)")
-    parser.add_argument("--trials", type=int, help=f"per cell (default {SMALL_TRIALS} or {FULL_TRIALS})")
+    parser.add_argument(
+        "--trials", type=int, help=f"of each search per cell (default: as many as a minute allows, or {FULL_TRIALS})"
+    )
     parser.add_argument("--processes", type=int, default=2, help="at a time (default 2)")
     parser.add_argument("--page", type=Path, default=PAGE, help="where --full puts its tables")
     asked = parser.parse_args()
@@ -85,7 +89,7 @@ def main() -> None:
     if min(asked.processes, 1 if asked.trials is None else asked.trials) < 1 or asked.seed < 0:
         parser.error("trials and processes are at least 1, and the seed is not negative")
     if asked.small:
-        small(asked.seed, asked.trials or SMALL_TRIALS, asked.processes)
+        small(asked.seed, dict.fromkeys(SEARCHES, asked.trials) if asked.trials else SMALL_TRIALS, asked.processes)
     else:
         full(asked.seed, asked.trials or FULL_TRIALS, asked.processes, asked.page)
 

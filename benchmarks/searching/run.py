@@ -6,7 +6,7 @@ import multiprocessing
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -65,12 +65,12 @@ def carry_out(work: Work) -> list[Trial]:
     return done
 
 
-def pieces(cells: Iterable[Cell], searches: Sequence[str], seed: int, trials: int) -> Iterator[Work]:
-    """All work of a grid, the searches in turn."""
+def pieces(cells: Iterable[Cell], trials: Mapping[str, int], seed: int) -> Iterator[Work]:
+    """All work of a grid, the searches in turn; `trials` says how many of each."""
     for cell in cells:
-        for search in searches:
-            for first in range(0, trials, CHUNK):
-                yield Work(cell, search, seed, first, min(first + CHUNK, trials))
+        for search, count in trials.items():
+            for first in range(0, count, CHUNK):
+                yield Work(cell, search, seed, first, min(first + CHUNK, count))
 
 
 def run(works: Sequence[Work], processes: int, kept: Path | None) -> Results:

@@ -35,7 +35,7 @@ def test_ours_finds_an_easy_step() -> None:
 
 
 def test_finished_trials_are_not_done_again(tmp_path: Path) -> None:
-    works = list(pieces([EASY], [TEN, "asv find"], seed=1, trials=30))
+    works = list(pieces([EASY], {TEN: 30, "asv find": 30}, seed=1))
     assert [(work.first, work.last) for work in works] == [(0, 25), (25, 30)] * 2
     first = run(works, 2, tmp_path)
     assert {key: len(trials) for key, trials in first.items()} == {(EASY, TEN): 30, (EASY, "asv find"): 30}

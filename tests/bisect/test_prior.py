@@ -54,7 +54,7 @@ def made(history: History, good: str, bad: str) -> Bench:
         bad=bad,
         good_sha=good,
         bad_sha=bad,
-        test="seekrandom",
+        tests=("seekrandom",),
         matrix="",
         parameters={},
         given={},
@@ -69,8 +69,9 @@ def made(history: History, good: str, bad: str) -> Bench:
     def watch(kind: str, **data: Any) -> None:
         store.add_event(bisection, kind, data)
 
+    test = Test("seekrandom", "rocksdb", "", "", False, {})
     return Bench(
-        bisection, question, history.engine, Test("seekrandom", "rocksdb", "", "", False, {}), Matrix.load(), (),
+        bisection, question, history.engine, test, (test,), Matrix.load(), (),
         Counter.CALLGRIND, history, home, store, watch,
     )  # fmt: skip
 
