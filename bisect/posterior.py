@@ -27,7 +27,7 @@ WANDERS = ((0.0, 0.8), (0.35, 0.17), (0.8, 0.03))
 
 WANDER_SPAN = 64
 
-DRIFTS = ((0.0, 0.7), (0.25, 0.25), (1.0, 0.05))
+DRIFTS = ((0.0, 0.65), (0.3, 0.25), (1.2, 0.1))
 """Spread of the drift after an hour (it grows with the root of time), likewise."""
 
 OUTLIER_NATS = 4.6

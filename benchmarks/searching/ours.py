@@ -3,9 +3,6 @@
 from cpubisect.changepoint import Probe, Reading, Situation, Steps, next_action
 from searching.host import Answer, Host
 
-SMALLEST = 0.5
-"""The smallest step asked for, as a share of the culprit's."""
-
 PROBE_LIMIT = 5000
 """Probes after which it counts as having no answer."""
 
@@ -27,7 +24,6 @@ def search(host: Host) -> Answer | None:
                 build_s=host.price,
                 probe_s=host.probe_s,
                 direction=1,
-                min_step=host.wanted * SMALLEST,
             )
         )
         if not isinstance(action, Probe):
