@@ -27,6 +27,10 @@ SHIFT_TOLERANCE = 0.03
 SPARE = 2
 """A search for one step never takes more builds than halving its range, and so many, where all can be built."""
 
+STRONG_SUSPECT, NEARLY_BEST = 8.0, 0.7
+"""A candidate of so many times the average weight is measured before others, or the one before it, where that tells at
+least this part of what the best measurement does per second."""
+
 Weigh = Callable[[int, int], Sequence[float]]
 """From two measured numbers to the prior weights of the numbers after the first, up to the second."""
 
@@ -282,9 +286,10 @@ def split_point(
 ) -> tuple[int, float]:
     """The number inside an interval that tells most per second, and the part of the prior weight up to it.
 
-    What it tells is the entropy of that part, in bits: a measurement says on which side the step is. A strong suspect
-    and the commit before it come first by themselves (Findit tests its suspect and the parent first, and needs two
-    builds instead of five), and a binary that is there already is taken although it halves less well.
+    What it tells is the entropy of that part, in bits: a measurement says on which side the step is. Among nearly equal
+    ones a strong suspect or the commit before it comes first: that is often the whole search (Findit tests its suspect
+    and the parent first, and needs two builds instead of five). A binary that is there already is taken although it
+    halves less well.
 
     A commit next to one that can't be built is likely no better: its worth grows with the distance, relative to the
     length of the interval (an exponential with the scale of an eighth of it), so that the ends of an unbuildable
@@ -298,13 +303,25 @@ def split_point(
     scale = max(1.0, (high - low) / 8)
     dead = [n for n in state.dead if low < n < high]
 
-    def worth(number: int) -> tuple[float, float]:
+    def rate(number: int) -> float:
         distance = min((abs(number - failure) for failure in dead), default=math.inf)
         near_failure = 1.0 if distance == math.inf else 1 - math.exp(-distance / scale)
         bits = binary_entropy(shares[number] / whole) if whole else 0.0
-        return bits * near_failure / price(number), -abs(number - (low + high) / 2)
+        return bits * near_failure / price(number)
 
-    best = max(allowed, key=worth) if allowed else min(alive, key=lambda n: (abs(n - (low + high) / 2), n))
+    def suspicion(number: int) -> float:
+        weight = max(weights[number - low - 1], weights[number - low])
+        return weight if weight * (high - low) >= STRONG_SUSPECT * whole else 0.0
+
+    def off_middle(number: int) -> float:
+        return abs(number - (low + high) / 2)
+
+    if not allowed:
+        best = min(alive, key=lambda n: (off_middle(n), n))
+        return best, shares[best] / whole if whole else 0.0
+    rates = {n: rate(n) for n in allowed}
+    enough = NEARLY_BEST * max(rates.values())
+    best = max((n for n in allowed if rates[n] >= enough), key=lambda n: (suspicion(n), rates[n], -off_middle(n)))
     return best, shares[best] / whole if whole else 0.0
 
 

@@ -154,6 +154,12 @@ def test_a_strong_suspect_and_the_commit_before_it_come_first() -> None:
     assert len(plain.tried) == 7
 
 
+def test_a_suspect_that_splits_nearly_as_well_as_the_middle_comes_before_it() -> None:
+    weights = [0.0] + [0.8 / 187] * 125 + [0.2] + [0.8 / 187] * 62
+    _, state = World(189, {126: {"a": 10.0}}).search(weigh=weights_of(weights))
+    assert set(state.tried) == {125, 126}
+
+
 @settings(deadline=None)
 @given(st.integers(2, 3000), st.data())
 def test_wrong_suspects_never_cost_more_than_two_builds_over_halving(size: int, data: st.DataObject) -> None:
