@@ -64,12 +64,12 @@ class NoisySearch:
             for sha, row in self._lab.series(Purpose.CLOCK)
             if sha in numbers
         ]
-        prices = self._pricing.now()
+        price, probe_s = self._pricing.now(Purpose.CLOCK), self._pricing.probe_s(Purpose.CLOCK)
         return Situation(
             size=self._path.size,
             readings=readings,
-            build_s=lambda number: prices(number) - self._pricing.probe_s(Purpose.CLOCK),
-            probe_s=self._pricing.probe_s(Purpose.CLOCK),
+            build_s=lambda number: price(number) - probe_s,
+            probe_s=probe_s,
             dead=dict(dead),
             direction=self._direction,
             min_step=self._min_step,

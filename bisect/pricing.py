@@ -21,14 +21,14 @@ class Pricing:
         self._positions = positions_of(path.classes)
         self._known = lab.kept([path.built(number) for number in range(path.size)])
 
-    def now(self) -> Price:
-        """Seconds from a number to its measurement, as things are now."""
+    def now(self, purpose: str = Purpose.SEARCH) -> Price:
+        """Seconds from a number to its first probe for a purpose, as things are now."""
         here = self._lab.built()
         numbers = {n for n in range(self._path.size) if self._path.built(n) in here}
         free = frozenset(n for n in range(self._path.size) if self._path.built(n) in self._known) | numbers
         prices = Prices(
             full_build_s=self.full_build_s(),
-            probe_s=self.probe_s(),
+            probe_s=self.probe_s(purpose),
             positions=tuple(self._positions[n] for n in sorted(numbers)),
             free=free,
         )
