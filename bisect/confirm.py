@@ -76,7 +76,12 @@ class Confirmer:
             return [], [self._group(path, found, f"the step against the parent is not sure after {MOST_ROUNDS} rounds")]
         if sha in path.merges:
             return _both(self._inside_merge(path, sha, parent, change), hidden)
-        return _both(([self._culprit(path, sha, parent)], []), hidden)
+        culprit = replace(self._culprit(path, sha, parent), probability=self._stated(found))
+        return _both(([culprit], []), hidden)
+
+    def _stated(self, found: Found) -> float | None:
+        """How sure the search was of the place; nothing to state on an exact metric."""
+        return found.probability if self._yardstick.regime is Regime.NOISY else None
 
     def _change(self, parent: str, sha: str) -> Step:
         """The step from parent to commit, by repeated probes of both; none if their code is equal, without a probe."""
@@ -222,6 +227,8 @@ def largest_functions(before: Mapping[str, float], after: Mapping[str, float]) -
 
 def _reasons(path: Path, found: Found, state: State) -> str:
     dead = [number for number in sorted(state.dead) if found.low < number < found.high]
+    if not dead and found.probability < 1.0:
+        return f"noise hides which; one of them has the step with P = {found.probability:.3f}"
     first = f"{path.built(dead[0])[:12]}: {state.dead[dead[0]]}" if dead else ""
     tried = f"{len(dead)} between {'was' if len(dead) == 1 else 'were'} tried and cannot be measured ({first})"
     return tried + (f"; {found.untried} more fail alike on both sides and were not tried" if found.untried else "")

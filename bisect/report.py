@@ -200,6 +200,8 @@ def _culprit(culprit: Json) -> list[str]:
     rows += [f"inside  merge {merge}" for merge in culprit["inside"]]
     if culprit["share"] is not None:
         rows.append(f"share   {culprit['share'] * 100:.0f} % of the whole difference between good and bad")
+    if culprit.get("probability") is not None:
+        rows.append(f"place   P = {culprit['probability']:.3f} by the search, before it was confirmed")
     if culprit["note"]:
         rows += _wrapped(culprit["note"], WIDTH - 2)
     rows += ["", *_steps(culprit["steps"])]

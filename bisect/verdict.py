@@ -41,7 +41,8 @@ class Culprit:
     """A commit whose step is confirmed: it and its parent were built and measured.
 
     `steps` maps a metric to the change from parent to commit; `share` is its part of the whole difference between
-    the ends, as a ratio; `inside` names the merges it came in by, outermost first.
+    the ends, as a ratio; `inside` names the merges it came in by, outermost first; `probability` is how sure the search
+    was of the commit before it was confirmed (None on an exact metric, where there is no doubt).
     """
 
     sha: str
@@ -54,6 +55,7 @@ class Culprit:
     inside: tuple[str, ...] = ()
     share: float | None = None
     note: str = ""
+    probability: float | None = None
 
 
 @dataclass(frozen=True)

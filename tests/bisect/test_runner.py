@@ -137,6 +137,10 @@ def test_cpu_time_alone_finds_a_large_step(home: Path, tmp_path: Path) -> None:
     (culprit,) = data["verdict"]["culprits"]
     assert culprit["sha"] == shas[4]
     assert culprit["steps"]["cpu us/query"]["low"] > 50
+    assert 0.97 <= culprit["probability"] <= 1.0
+    told = CliRunner().invoke(main, ["log", str(data["id"])]).stdout
+    assert "this search is likely to take about" in told
+    assert "P = 0." in told or "P = 1." in told
 
 
 def test_a_commit_that_crashes_when_probed_cannot_be_told_from_its_neighbour(home: Path, tmp_path: Path) -> None:
