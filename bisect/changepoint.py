@@ -148,7 +148,7 @@ def next_action(situation: Situation) -> Action:
     while open_intervals:
         low, high = open_intervals.pop(0)
         part = _inside(situation, low, high)
-        own = data if part is situation else digest(part.readings)
+        own = data if part is situation else digest(part.readings, data)
         outcome = _within(part, own, posterior(own, part.mass))
         if isinstance(outcome, Probe):
             return _shifted(outcome, low)
@@ -175,6 +175,11 @@ def _within(part: Situation, data: Digest, now: Posterior) -> Probe | Found | in
     if isinstance(outcome, Found) and not outcome.single:
         between = _level_between(part, data, now, STUCK_SIGMAS)
     return outcome if between is None else between
+
+
+def reproduced(situation: Situation) -> bool:
+    """True once the ends surely differ in the wanted direction."""
+    return _gate(situation, digest(situation.readings)) is None
 
 
 def current(situation: Situation) -> Posterior | None:
@@ -275,7 +280,7 @@ def _search(part: Situation, data: Digest, now: Posterior) -> Probe | Found:
     low, high = now.gaps[best]
     inside = [n for n in range(low + 1, high) if n not in part.dead]
     if now.probabilities[best] >= SURE and not inside:
-        closing = _closing(part, data, low, high)
+        closing = _closing(part, data, now, low, high)
         if closing is None:
             percent = difference(data, low, high)[0]
             return Found(low, high, percent, float(now.probabilities[best]))
@@ -325,14 +330,18 @@ def _credible(now: Posterior) -> tuple[int, int]:
     return best
 
 
-def _closing(part: Situation, data: Digest, low: int, high: int) -> Probe | None:
-    """Both sides of the step once more, in turn, until they show it by themselves."""
+def _closing(part: Situation, data: Digest, now: Posterior, low: int, high: int) -> Probe | None:
+    """Both sides of the step once more, in turn, until they show it by themselves, or have been read twice as often as
+    a step of the expected size needs."""
     behind = min((low, high), key=lambda n: (data.count(n), n))
+    if behind in part.dead:
+        return None
     taken = data.count(behind)
     percent, error, _ = difference(data, low, high)
     if taken < 2:
         return Probe(behind, 2 - taken, "culprit and parent once more")
-    if part.direction * percent < CLOSING_SIGMAS * error and taken < 4 * sum(COUNTS):
+    needed = 2 * (CLOSING_SIGMAS * now.noise.sigma / max(abs(now.step), 1e-12)) ** 2
+    if part.direction * percent < CLOSING_SIGMAS * error and taken < max(4.0, 2 * needed):
         return Probe(behind, max(1, taken // 2), "culprit and parent until their step is clear")
     return None
 
@@ -373,7 +382,7 @@ def _options(part: Situation, data: Digest, now: Posterior) -> tuple[Array, Arra
     wander: list[float] = []
     before = 0.0
     for (low, high), probability in zip(now.gaps, now.probabilities, strict=True):
-        if low:
+        if low and low not in part.dead:
             numbers.append(low)
             dear.append(before)
             taken.append(float(data.count(low)))
@@ -424,7 +433,7 @@ def _anchor(part: Situation, data: Digest, now: Posterior, ahead_s: float) -> in
     """An end to be read beside the commit, if drift since any known side was last read could look like the step."""
     sides = {number: now.dear(number) for number in data.averages}
     known = [hour for number, hour in zip(data.number, data.hour, strict=True) if not 0.02 < sides[int(number)] < 0.98]
-    passed = data.hour[-1] - max(known, default=0.0) + ahead_s / 3600
+    passed = max(0.0, float(data.hour[-1]) - max(known, default=0.0) + ahead_s / 3600)
     if now.drift * math.sqrt(passed) < ANCHOR_PART * abs(now.step):
         return None
     return min((0, part.size - 1), key=lambda end: (data.count(end), end))
@@ -444,4 +453,5 @@ __all__ = [
     "entropy_of",
     "expected_cost",
     "next_action",
+    "reproduced",
 ]

@@ -42,7 +42,14 @@ class Confirmer:
         self._narrower = Narrower(lab, bench, yardstick)
 
     def refine(self, path: Path, found: Found, state: State) -> Findings:
-        """The culprits a step comes down to, or the groups that can't be told apart.
+        """The culprits a step comes down to, or the groups that can't be told apart or measured any more."""
+        try:
+            return self._refined(path, found, state)
+        except Unobservable as reason:
+            return [], [self._group(path, found, f"not all of these can be measured: {reason}")]
+
+    def _refined(self, path: Path, found: Found, state: State) -> Findings:
+        """The culprits of a step, confirmed; raises Unobservable.
 
         A step that is not all there between the commit and its parent is looked for in the classes beside it, whose
         members are then built one by one: that they share one binary was only presumed. In the noisy regime that is
@@ -117,8 +124,7 @@ class Confirmer:
             try:
                 if first == last or self._lab.same_code(first, last):
                     continue
-                before, after = self._narrower.cost(first).total, self._narrower.cost(last).total
-                percent = (after - before) / before * 100
+                percent = self._apart(first, last)
                 if self._yardstick.direction * percent < least:
                     continue
                 self._bench.watch("class-opened", first=first, last=last, percent=percent)
@@ -128,6 +134,14 @@ class Confirmer:
             explained += percent
             everything = _both(everything, self._all(singles, done.steps, state))
         return everything, explained
+
+    def _apart(self, first: str, last: str) -> float:
+        """The change from one commit to another in percent; 0 if noise may have made it. Raises Unobservable."""
+        if self._yardstick.regime is Regime.NOISY:
+            change = self._change(first, last)
+            return change.percent if change.sure else 0.0
+        before, after = self._narrower.cost(first).total, self._narrower.cost(last).total
+        return (after - before) / before * 100
 
     def _inside_merge(self, path: Path, merge: str, parent: str, change: Step) -> Findings:
         """Bisect the merged lines for the merge's step; if none shows it by itself, the merge is the culprit.
@@ -186,7 +200,13 @@ class Confirmer:
                 for commit in (parent, sha)
             )
             functions = largest_functions(before, after)
-        steps.update(self._clock_step(parent, sha))
+        note = ""
+        try:
+            steps.update(self._clock_step(parent, sha))
+        except Unobservable as reason:
+            if self._yardstick.regime is Regime.NOISY:
+                raise
+            note = f"its CPU time cannot be measured: {reason}"
         details = self._bench.history.describe(sha)
         return Culprit(
             sha=sha,
@@ -197,6 +217,7 @@ class Confirmer:
             steps=steps,
             functions=functions,
             inside=path.inside,
+            note=note,
         )
 
     def _group(self, path: Path, found: Found, why: str, commits: tuple[str, ...] = ()) -> Group:

@@ -21,7 +21,7 @@ from cpubisect.version import Version
 from cpubisect.workloads.probe import Counter, ProbeError, ProbeRequest, Test
 
 PROBE_ATTEMPTS = 2
-"""So many failed probes for one purpose make a commit unobservable: the first may be the host's fault."""
+"""So many failed probes in a row make a commit unobservable: a single one may be the host's fault."""
 
 
 class Purpose:
@@ -152,10 +152,13 @@ class Lab:
         return self._twins[sha]
 
     def shared(self) -> frozenset[str]:
-        """Commits that cost this test no build, nor a first probe, another test having had them built; or tried to."""
-        if not self._bench.several:
-            return frozenset()
+        """Commits that cost no further build: another test, or this bisection before it was interrupted, had them built
+        or tried to."""
         return frozenset(build.sha for build, _ in self._bench.store.builds(self._bench.bisection))
+
+    def made(self) -> list[str]:
+        """Commits that were built for this bisection, in order."""
+        return [build.sha for build, made in self._bench.store.builds(self._bench.bisection) if made]
 
     def probes(self, sha: str, purpose: str, count: int) -> list[ProbeRow]:
         """At least `count` probes of a commit; raises Unobservable if it can't be built or probes keep failing.
@@ -168,9 +171,9 @@ class Lab:
             done = [row for row in rows if not row.error]
             if len(done) >= count:
                 return done
-            errors = [row.error for row in rows if row.error]
-            if len(errors) >= PROBE_ATTEMPTS:
-                raise Unobservable(f"probe: {errors[-1]}")
+            latest = [row.error for row in rows[-PROBE_ATTEMPTS:]]
+            if len(latest) == PROBE_ATTEMPTS and all(latest):
+                raise Unobservable(f"probe: {latest[-1]}")
             self._make_probe(build, purpose)
 
     def once_more(self, sha: str, purpose: str) -> None:
@@ -188,6 +191,11 @@ class Lab:
         """The builds that this bisection has, by commit."""
         rows = (row for row, _ in self._bench.store.builds(self._bench.bisection))
         return {row.sha: row for row in rows if row.outcome == Outcome.BUILT}
+
+    def failures(self) -> dict[str, str]:
+        """Commits that this bisection could not build, with why."""
+        rows = (row for row, _ in self._bench.store.builds(self._bench.bisection))
+        return {row.sha: row.first_error or row.outcome for row in rows if row.outcome != Outcome.BUILT}
 
     def kept(self, shas: Sequence[str]) -> frozenset[str]:
         """Those of some commits that need not be built: the binary of today's recipe is there, from any bisection."""

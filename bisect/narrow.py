@@ -69,6 +69,7 @@ class Narrower:
             dead=dead,
             min_step=least,
             direction=self._yardstick.direction,
+            tried=() if self._bench.several else self._tried(path),
             free=pricing.free(),
         )
         prior = self._prior(path, state)
@@ -102,8 +103,13 @@ class Narrower:
             return even
         return lambda low, high: prior.weights(low, high, state.costs[low], state.costs[high])
 
+    def _tried(self, path: Path) -> tuple[int, ...]:
+        """The numbers between the ends that were built for this search before it was interrupted, in order."""
+        numbers = {path.built(number): number for number in range(1, path.size - 1)}
+        return tuple(numbers[sha] for sha in self._lab.made() if sha in numbers)
+
     def _known(self, path: Path) -> tuple[dict[int, Cost], dict[int, str]]:
-        """What the searches of other tests have had built and probed between the ends: costs, and why there is none."""
+        """What was built and probed between the ends before this search: costs, and why there is none."""
         costs: dict[int, Cost] = {}
         dead: dict[int, str] = {}
         shared = self._lab.shared() if self._yardstick.regime is Regime.EXACT else ()

@@ -1,5 +1,6 @@
 """One search on CPU time: carries out what `changepoint` asks for until it has its answer."""
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -11,6 +12,9 @@ from cpubisect.path import Path
 from cpubisect.posterior import Posterior
 from cpubisect.pricing import Pricing
 from cpubisect.readings import cpu_samples
+
+MOST_ROUNDS = 60
+"""Ends that don't surely differ after so many readings each count as equal."""
 
 
 class NoisySearch:
@@ -27,11 +31,11 @@ class NoisySearch:
 
     def run(self) -> tuple[search.Done, search.State]:
         """Search to the end; raises Unobservable if an end can't be measured."""
-        dead: dict[int, str] = {}
+        dead = self._failed()
         priced = False
         while True:
             situation = self._situation(dead)
-            now = changepoint.current(situation)
+            now = changepoint.current(situation) if changepoint.reproduced(situation) else None
             if now is not None:
                 if not priced:
                     self._price(now)
@@ -57,6 +61,12 @@ class NoisySearch:
                 dead[action.number] = str(reason)
                 self._bench.watch("unobservable", sha=sha, why=str(reason))
 
+    def _failed(self) -> dict[int, str]:
+        """What this bisection already knows to be unbuildable."""
+        failures = self._lab.failures()
+        shas = {n: self._path.built(n) for n in range(self._path.size)}
+        return {n: failures[sha] for n, sha in shas.items() if sha in failures}
+
     def _situation(self, dead: Mapping[int, str]) -> Situation:
         numbers = {self._path.built(number): number for number in range(self._path.size)}
         readings = [
@@ -73,6 +83,7 @@ class NoisySearch:
             dead=dict(dead),
             direction=self._direction,
             min_step=self._min_step,
+            most_rounds=MOST_ROUNDS,
             enough=ENOUGH if self._bench.question.min_step is None else 1.0,
         )
 
@@ -84,7 +95,9 @@ class NoisySearch:
         self._lab.build(shas[-1])
         for turn in range(action.count):
             for sha in shas if turn % 2 == 0 else reversed(shas):
-                self._lab.once_more(sha, Purpose.CLOCK)
+                # An end that fails now was read before: the commit itself is what is asked about.
+                with contextlib.nullcontext() if sha == shas[-1] else contextlib.suppress(Unobservable):
+                    self._lab.once_more(sha, Purpose.CLOCK)
 
     def _price(self, now: Posterior) -> None:
         """What the search is likely to cost, into the journal."""
@@ -131,7 +144,7 @@ class NoisySearch:
 
     def _done(self, answer: changepoint.Steps | NoStep) -> search.Done:
         if isinstance(answer, NoStep):
-            return search.Done((), (), answer.percent, answer.visible)
+            return search.Done((), (), answer.percent, 0.0)
         found = tuple(
             search.Found(step.low, step.high, step.percent, abs(step.percent), probability=step.probability)
             for step in answer.found

@@ -83,33 +83,37 @@ class Posterior:
 @dataclass(frozen=True)
 class Digest:
     """Readings made ready: `number`, `percent` (above the good end's level, outliers drawn in) and `hour` (since the
-    first) of each, in the order of time; `averages` maps a number to the mean and count of its own."""
+    first) of each, in the order of time; `averages` maps a number to the mean and count of its own; `level` is the good
+    end's."""
 
     number: npt.NDArray[np.int64]
     percent: Array
     hour: Array
     noise: Noise
     averages: Mapping[int, tuple[float, int]]
+    level: float = 1.0
 
     def count(self, number: int) -> int:
         """How often a number was read."""
         return self.averages.get(number, (0.0, 0))[1]
 
 
-def digest(readings: Sequence[Reading]) -> Digest:
+def digest(readings: Sequence[Reading], whole: "Digest | None" = None) -> Digest:
     """Readings in percent of the good end's median, drawn in towards their own commit's median.
+
+    Those of a part of the range take the level and the noise of the `whole`. A clock that was set back stands still.
 
     With an even count the lower of the two middle ones is the centre, since disturbances mostly add.
     """
     number = np.asarray([r.number for r in readings], dtype=np.int64)
     value = np.asarray([r.value for r in readings])
-    at_s = np.asarray([r.at_s for r in readings])
+    at_s = np.maximum.accumulate(np.asarray([r.at_s for r in readings]))
     if not len(number):
         return Digest(number, value, at_s, Noise(math.inf, 0), {})
-    level = float(np.median(value[number == number.min()]))
+    level = whole.level if whole else float(np.median(value[number == number.min()]))
     percent = (value / level - 1) * 100
     own = {int(n): np.flatnonzero(number == n) for n in np.unique(number)}
-    noise = noise_of([percent[places] for places in own.values()])
+    noise = whole.noise if whole else noise_of([percent[places] for places in own.values()])
     averages = {}
     for n, places in own.items():
         if len(places) > 1:
@@ -117,7 +121,7 @@ def digest(readings: Sequence[Reading]) -> Digest:
             below, above = centre - CLIP_BELOW * noise.sigma, centre + CLIP_ABOVE * noise.sigma
             percent[places] = np.clip(percent[places], below, above)
         averages[n] = (float(percent[places].mean()), len(places))
-    return Digest(number, percent, (at_s - at_s[0]) / 3600, noise, averages)
+    return Digest(number, percent, (at_s - at_s[0]) / 3600, noise, averages, level)
 
 
 def noise_of(series: Sequence[Array]) -> Noise:

@@ -43,9 +43,9 @@ def full_build(seconds: float, hits: int, misses: int) -> float:
 
 
 def positions_of(classes: Collection[Collection[str]]) -> list[int]:
-    """The place of each class's first commit on the path, counted in commits."""
+    """The place of each class's built commit on the path, counted in commits: its first, of the last class the last."""
     found, position = [], 0
     for members in classes:
         found.append(position)
         position += len(members)
-    return found
+    return [*found[:-1], position - 1] if len(found) > 1 else found

@@ -35,8 +35,9 @@ class Pricing:
         return lambda number: prices.seconds(number, self._positions[number])
 
     def free(self) -> frozenset[int]:
-        """Numbers whose binary was there before this search."""
-        return frozenset(n for n in range(self._path.size) if self._path.built(n) in self._known)
+        """Numbers whose binary was there before this bisection."""
+        made = set(self._lab.made())
+        return frozenset(n for n in range(self._path.size) if self._path.built(n) in self._known - made)
 
     def full_build_s(self) -> float:
         """Median time that the builds so far would have taken with an empty compiler cache."""

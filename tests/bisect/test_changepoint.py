@@ -171,3 +171,36 @@ def test_more_noise_is_expected_to_take_longer() -> None:
     quiet, noisy = (expected_cost(1024, 2.0, sigma, BUILD_S, PROBE_S) for sigma in (0.1, 2.0))
     assert quiet[0] == noisy[0] == pytest.approx(10.0, abs=0.1)
     assert quiet[1] < noisy[1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_steps_are_in_percent_of_the_good_end_wherever_they_are(seed: int) -> None:
+    steps = {30: 20.0, 90: 20.0, 150: 20.0}
+    answer = World(200, steps, 0.3, seed=seed, enough=1.0, min_step=5.0).search()
+    assert isinstance(answer, Steps)
+    assert {step.high for step in answer.found} == set(steps)
+    assert all(step.percent == pytest.approx(20.0, abs=2.0) for step in answer.found)
+    assert answer.remainder == pytest.approx(0.0, abs=2.0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_commit_that_fails_after_it_was_read_is_not_asked_for_again(seed: int) -> None:
+    world = World(64, {30: 3.0}, 1.5, seed=seed)
+    read = {28: 103.0, 29: 100.4, 30: 101.9, 31: 104.4}
+    for number in (0, 63, 0, 63, 0, 63, 0, 63):
+        world.readings.append(Reading(number, 100.0 + 3.0 * (number > 0) + 0.5 * (len(world.readings) % 3), 1.0))
+    world.readings += [Reading(number, value, 2.0) for number, value in read.items()]
+    world.built |= {0, 63, *read}
+    world.failed = dict.fromkeys(read, "probe: crashed")
+    world.dead = frozenset(read)
+    assert isinstance(world.search(), Steps | NoStep)
+
+
+def test_a_clock_that_was_set_back_is_no_obstacle() -> None:
+    world = World(64, {30: 5.0}, 1.0, seed=1)
+    world.search()
+    late = [Reading(r.number, r.value, r.at_s - (9000.0 if i > 12 else 0.0)) for i, r in enumerate(world.readings)]
+    for count in range(8, len(late)):
+        known = {r.number for r in late[:count]}
+        prices = {n: 0.0 if n in known else BUILD_S for n in range(64)}
+        next_action(Situation(64, late[:count], prices.__getitem__, PROBE_S))

@@ -31,4 +31,5 @@ def test_a_build_from_the_cache_tells_what_a_cold_one_takes() -> None:
 
 
 def test_positions_count_commits() -> None:
-    assert positions_of((("a",), ("b", "c", "d"), ("e",))) == [0, 1, 4]
+    assert positions_of((("a",), ("b", "c", "d"), ("e", "f"))) == [0, 1, 5]
+    assert positions_of((("a", "b"),)) == [0]
