@@ -60,7 +60,8 @@ class Evidence:
     one build between them names the file, it is unused no longer.
 
     This holds if dependency files name all that is compiled under SOURCE_ENDINGS, and what a generator reads has
-    another ending or is named in `compiled` too. A file in neither end's tree is never taken for unused, nor is a link.
+    another ending or is named in `compiled` too, and if no source takes in a file only where there is one
+    (`__has_include`). A file in neither end's tree is never taken for unused, nor is a link.
     """
 
     compiled: frozenset[str] = frozenset()

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from small_bisections import ask, cost, history, percent, said, tree
 
@@ -142,12 +142,18 @@ def after(files: Tree, edits: Iterable[Mapping[str, tuple[int, frozenset[str]] |
     return {name: content for name, content in changed.items() if content is not None}
 
 
+def compiles(files: Tree) -> bool:
+    """Whether everything is there that is taken in."""
+    return all(name in files for _, names in program(files).values() for name in names)
+
+
 @given(st.dictionaries(st.sampled_from(FILES[1:]), CONTENT), st.lists(EDITS | st.just({}), min_size=2, max_size=8))
 def test_what_is_unused_adds_nothing_to_the_ends_and_is_noticed_between_them(
     others: dict[str, tuple[int, frozenset[str]]], edits: list[dict[str, tuple[int, frozenset[str]] | None]]
 ) -> None:
     good: Tree = {"main.c": (0, frozenset({"a.h"})), **others}
     bad = after(good, edits)
+    assume(compiles(good) and compiles(bad))
     evidence = Evidence(frozenset({*program(good), *program(bad)}), frozenset({*good, *bad}))
     for number, edit in enumerate(edits):
         if all(evidence.unused(name) for name in edit):

@@ -33,7 +33,7 @@ class Servers:
     def _row(self, sha: str, variables: dict[str, str]) -> ProbeRow:
         cost = 1000.0 + (self.code if sha == "bad" else 0.0)
         cost += sum(price for name, price in self.price.items() if variables[name] == BAD[name])
-        return ProbeRow(1, 1, "point-query", "search", 1.0, None, {INSTRUCTIONS: (cost,)}, {}, variables, ())
+        return ProbeRow(1, 1, "point-query", "search", 1.0, None, {INSTRUCTIONS: (cost,)}, {}, variables, (), 0.0)
 
 
 @pytest.mark.parametrize("names", [["a_limit"], ["d_mode"], ["a_limit", "d_mode"], ["b_switch", "c_size", "d_mode"]])
