@@ -250,14 +250,15 @@ def _level_between(part: Situation, data: Digest, now: Posterior, sigmas: float)
     """
     low, high = min(data.averages), max(data.averages)
     whole = abs(difference(data, low, high)[0])
-    hours = {number: float(data.hour[data.number == number].mean()) for number in data.averages}
+    hours = {number: data.hour[data.number == number] for number in data.averages}
     found: list[tuple[float, int]] = []
     for number in data.averages:
         if low < number < high:
             sides = []
             for end in (low, high):
                 percent, error, _ = difference(data, min(end, number), max(end, number))
-                strange = now.drift**2 * abs(hours[end] - hours[number]) + 2 * now.layout**2
+                passed = float(np.abs(np.subtract.outer(hours[end], hours[number])).mean())
+                strange = now.drift**2 * passed + 2 * now.layout**2
                 sides.append((abs(percent), math.sqrt(error**2 + strange)))
             worth = max(_residue(part, data, low, number), _residue(part, data, number, high))
             if worth and all(percent >= max(sigmas * error, BETWEEN_PART * whole) for percent, error in sides):
