@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from cpubisect.bench import Bench
+from cpubisect.costs import Cost, by_bare_name, function_changes
 from cpubisect.ends import Regime
 from cpubisect.evidence import search
 from cpubisect.lab import Lab, Purpose, Unobservable
@@ -11,7 +12,7 @@ from cpubisect.narrow import Narrower, Yardstick
 from cpubisect.path import Path
 from cpubisect.readings import cpu_samples, instructions, mean_profile
 from cpubisect.route import merged_paths
-from cpubisect.search import Cost, Found, State, by_bare_name, function_changes, percent_change
+from cpubisect.search import Found, State, percent_change
 from cpubisect.stats import Step, step
 from cpubisect.verdict import Culprit, FunctionChange, Group
 from cpubisect.workloads.probe import CONTEXT_SWITCHES, CPU, INSTRUCTIONS, QPS

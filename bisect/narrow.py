@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from cpubisect.bench import Bench
+from cpubisect.costs import Cost
 from cpubisect.ends import Regime
 from cpubisect.lab import Lab, Purpose, Unobservable
 from cpubisect.noisy import NoisySearch
@@ -14,7 +15,6 @@ from cpubisect.prior import Prior
 from cpubisect.readings import cpu_samples, instructions, mean_attributed, mean_profile
 from cpubisect.search import (
     SPARE,
-    Cost,
     Done,
     Measure,
     State,

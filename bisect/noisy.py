@@ -7,6 +7,7 @@ from dataclasses import replace
 from cpubisect import changepoint, search
 from cpubisect.bench import Bench
 from cpubisect.changepoint import ENOUGH, NoStep, Probe, Reading, Situation
+from cpubisect.costs import Cost
 from cpubisect.lab import Lab, Purpose, Unobservable
 from cpubisect.path import Path
 from cpubisect.posterior import Posterior
@@ -134,7 +135,7 @@ class NoisySearch:
         """What was measured, as the exact search would have it: mean CPU time of each commit that was read."""
         data = changepoint.digest(situation.readings)
         level = next(iter(r.value for r in situation.readings if r.number == 0))
-        costs = {n: search.Cost(level * (1 + mean / 100)) for n, (mean, _) in data.averages.items()}
+        costs = {n: Cost(level * (1 + mean / 100)) for n, (mean, _) in data.averages.items()}
         return replace(
             search.State(self._path.size, costs),
             dead=dict(situation.dead),

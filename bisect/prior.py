@@ -4,9 +4,9 @@ measured commits."""
 from collections.abc import Mapping
 
 from cpubisect.bench import Bench
+from cpubisect.costs import Cost
 from cpubisect.path import Path
 from cpubisect.repository import GitError, Repository
-from cpubisect.search import Cost
 from cpubisect.sources import changes, definitions
 from cpubisect.store import SuspectRow
 from cpubisect.suspects import Suspicion, Touch, suspicions, touch

@@ -7,6 +7,7 @@ from statistics import fmean
 from cpubisect import search
 from cpubisect.bench import Bench
 from cpubisect.confirm import Confirmer
+from cpubisect.costs import Cost
 from cpubisect.defaults import explain_by_defaults
 from cpubisect.ends import Counts, Plan, Regime, counting_plan, surely_differs
 from cpubisect.evidence import search as joining_search
@@ -244,7 +245,7 @@ class Runner:
     def _function_note(self) -> tuple[str, ...]:
         """What the profiles of the ends say of steps that cancel in the total."""
         rows = [self._lab.probes(sha, Purpose.SEARCH, 1) for sha in (self._question.good_sha, self._question.bad_sha)]
-        costs = {n: search.Cost(fmean(instructions(side)), mean_profile(side)) for n, side in enumerate(rows)}
+        costs = {n: Cost(fmean(instructions(side)), mean_profile(side)) for n, side in enumerate(rows)}
         if not all(cost.functions for cost in costs.values()):
             return ()
         largest = search.largest_change(search.State(len(costs), costs), 0, 1)

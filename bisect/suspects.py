@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from cpubisect.search import Cost, bare_name, named_changes, net_of_shifts
+from cpubisect.costs import Cost, bare_name, named_changes, net_of_shifts
 
 FLOOR = 0.3
 """The part of the prior weight that is spread over all candidates by what they execute, whatever grew."""

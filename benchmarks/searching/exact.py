@@ -9,7 +9,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from cpubisect.search import Cost, Done, State, next_move
+from cpubisect.costs import Cost
+from cpubisect.search import Done, State, next_move
 from searching.git_bisect import next_commit
 
 FUNCTIONS = 60

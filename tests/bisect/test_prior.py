@@ -8,6 +8,7 @@ import pytest
 from repositories import ROCKSDB, Story, rocksdb_version
 
 from cpubisect.builders.matrix import Matrix
+from cpubisect.costs import Cost
 from cpubisect.example.history import Generated
 from cpubisect.history import History
 from cpubisect.lab import Bench
@@ -15,7 +16,6 @@ from cpubisect.paths import Home
 from cpubisect.prior import Prior
 from cpubisect.question import Find, MetricChoice, Question
 from cpubisect.route import main_path
-from cpubisect.search import Cost
 from cpubisect.store import Store
 from cpubisect.workloads.probe import Counter, Test
 

@@ -6,21 +6,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cpubisect.costs import Cost, bare_name, net_of_shifts
 from cpubisect.search import (
     SPARE,
-    Cost,
     Done,
     Measure,
     Price,
     State,
     Weigh,
     alike,
-    bare_name,
     even,
     expected_builds,
     halvings,
     largest_change,
-    net_of_shifts,
     next_move,
 )
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpubisect.search import Cost
+from cpubisect.costs import Cost
 from cpubisect.suspects import (
     ELSEWHERE,
     EXECUTED,

@@ -1,0 +1,79 @@
+"""PURE: what a search on a noisy metric decides from, and what it can decide."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cpubisect.posterior import Reading
+
+ENOUGH = 0.5
+"""Steps that explain this part of the whole difference are an answer."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """All a decision depends on.
+
+    Number 0 is the good end, `size` - 1 the bad end. `readings` are in the order of time; `dead` maps a number that
+    cannot be observed to why. `build_s(number)` is what it costs to have its binary (0 if it is there), `probe_s` one
+    reading.
+    `direction` is +1 to look for regressions; `min_step` is in percent of the good end; `weights[i]` is the prior
+    weight of number i being the culprit (all equal if empty). Ends that don't differ surely after `most_rounds`
+    readings each count as equal. Steps that explain `enough` of the whole difference (a ratio) are an answer.
+    """
+
+    size: int
+    readings: Sequence[Reading]
+    build_s: Callable[[int], float]
+    probe_s: float
+    dead: Mapping[int, str] = field(default_factory=dict)
+    direction: int = 1
+    min_step: float = 0.0
+    weights: Sequence[float] = ()
+    most_rounds: int = 200
+    enough: float = ENOUGH
+
+    def mass(self, low: int, high: int) -> float:
+        """Prior weight of the numbers low+1 … high."""
+        return sum(self.weights[low + 1 : high + 1]) if self.weights else float(high - low)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Have `number` built, then read it `count` times because of `why`; each time after `beside`, if given, was read
+    too: a commit whose side is known, so that drift since it was last read cancels."""
+
+    number: int
+    count: int
+    why: str
+    beside: int | None = None
+
+
+@dataclass(frozen=True)
+class Found:
+    """A step of `percent` after `low` and not after `high` with `probability`; one commit if they are neighbours."""
+
+    low: int
+    high: int
+    percent: float
+    probability: float
+
+    @property
+    def single(self) -> bool:
+        """True if just one number, `high`, can be the culprit."""
+        return self.high - self.low == 1
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The search is over: the steps, largest first, and what they leave unexplained, in percent of the good end."""
+
+    found: tuple[Found, ...]
+    remainder: float
+
+
+@dataclass(frozen=True)
+class NoStep:
+    """The ends don't differ in the wanted direction: `percent` is measured, `visible` would have been seen."""
+
+    percent: float
+    visible: float
