@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from small_bisections import ask, cost, history, percent, said, tree
 
@@ -147,6 +147,7 @@ def compiles(files: Tree) -> bool:
     return all(name in files for _, names in program(files).values() for name in names)
 
 
+@settings(suppress_health_check=[HealthCheck.filter_too_much])
 @given(st.dictionaries(st.sampled_from(FILES[1:]), CONTENT), st.lists(EDITS | st.just({}), min_size=2, max_size=8))
 def test_what_is_unused_adds_nothing_to_the_ends_and_is_noticed_between_them(
     others: dict[str, tuple[int, frozenset[str]]], edits: list[dict[str, tuple[int, frozenset[str]] | None]]
