@@ -1,4 +1,4 @@
-"""db_bench for screening: the library's sources compiled in a few chunks, at about a quarter of the CPU time.
+"""db_bench for screening: the library's sources compiled in a few chunks, at about a third of the CPU time.
 
 The sources are those of the ordinary build, with its flags and its link line, but a compiler that sees more of them at
 once inlines otherwise: costs differ a little from the ordinary build, so only steps between screening builds mean
