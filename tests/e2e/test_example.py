@@ -157,7 +157,7 @@ def test_a_running_one_is_alone_and_can_be_cancelled(
 
 
 def essence(data: dict[str, Any]) -> dict[str, Any]:
-    """What must not depend on interruptions; which commits are measured on the way may, since prices are measured too."""
+    """What must not depend on interruptions; which commits are measured on the way may: prices are measured too."""
     verdict = data["verdict"]
     return {
         "kind": verdict["kind"],
