@@ -14,10 +14,10 @@ from statistics import NormalDist
 
 import numpy as np
 
-from cpubisect.channel import information
+from cpubisect.channel import information, uncertainty
 from cpubisect.choice import best_action, points
 from cpubisect.posterior import Digest, Posterior, Reading, digest, posterior
-from cpubisect.situation import ENOUGH, Found, NoStep, Probe, Situation, Steps
+from cpubisect.situation import Found, NoStep, Probe, Situation, Steps
 
 SURE = 0.998
 """The step is where it is said to be with at least this probability."""
@@ -215,13 +215,7 @@ def _hopeless(part: Situation, data: Digest, now: Posterior, rate: float) -> boo
     )
     whole = difference(data, 0, part.size - 1)[0]
     _, expected_s = expected_cost(part.size, whole, data.noise.sigma, build_s, part.probe_s)
-    return entropy_of(now) / max(rate, 1e-12) > PATIENCE * expected_s
-
-
-def entropy_of(now: Posterior) -> float:
-    """Bits that are still missing, a gap of several commits counted as one."""
-    p = np.clip(now.probabilities, 1e-300, 1.0)
-    return float(-(p * np.log2(p)).sum())
+    return uncertainty(now.probabilities) / max(rate, 1e-12) > PATIENCE * expected_s
 
 
 def _shifted(probe: Probe, offset: int) -> Probe:
@@ -257,22 +251,3 @@ def _closing(part: Situation, data: Digest, now: Posterior, low: int, high: int)
     if part.direction * percent < CLOSING_SIGMAS * error and taken < max(4.0, 2 * needed):
         return Probe(behind, max(1, taken // 2), "culprit and parent until their step is clear")
     return None
-
-
-__all__ = [
-    "ENOUGH",
-    "Action",
-    "Found",
-    "NoStep",
-    "Probe",
-    "Reading",
-    "Situation",
-    "Steps",
-    "current",
-    "difference",
-    "digest",
-    "entropy_of",
-    "expected_cost",
-    "next_action",
-    "reproduced",
-]

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import entr
 
 Array = npt.NDArray[np.float64]
 
@@ -16,10 +17,14 @@ _DISTANCES = np.concatenate([np.linspace(0.0, 1.0, 11), np.linspace(1.2, 6.0, 25
 
 
 def entropy(probability: Array) -> Array:
-    """Binary entropy in bits; 0 at certainty."""
-    p = np.clip(probability, 1e-300, 1.0)
-    q = np.clip(1.0 - probability, 1e-300, 1.0)
-    return np.asarray(-(p * np.log2(p) + q * np.log2(q)))
+    """Bits that the answer to a question with this probability of yes is worth, element by element; 0 at certainty."""
+    p = np.clip(probability, 0.0, 1.0)
+    return np.asarray((entr(p) + entr(1.0 - p)) / np.log(2))
+
+
+def uncertainty(probabilities: Array) -> float:
+    """Bits that are missing to know which of some exclusive cases holds; their probabilities add up to 1."""
+    return float(entr(probabilities).sum() / np.log(2))
 
 
 def information(probability: Array, distance: Array) -> Array:

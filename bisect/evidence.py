@@ -1,6 +1,6 @@
 """What the builds of a bisection tell of commits that were not built, and searches that make use of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from cpubisect.bench import Bench
 from cpubisect.lab import Lab
@@ -28,7 +28,8 @@ def search(
     whole = path if path.size > 1 else path.one_by_one(0)
     for number in (0, whole.size - 1):
         lab.build(whole.built(number))
-    chosen = _joined(bench, whole)
+    joining = _Joining(bench, whole)
+    chosen = joining.path()
     if chosen.size < whole.size:
         bench.watch(
             "joined",
@@ -40,26 +41,38 @@ def search(
     while True:
         record(chosen)
         done, state = narrower.narrow(chosen, min_step)
-        again = _joined(bench, whole)
+        again = joining.path()
         if again.classes == chosen.classes:
             return chosen, done, state
         chosen = again
 
 
-def _joined(bench: Bench, path: Path) -> Path:
-    """The path with classes joined by what its ends, and all else that was built, were compiled from."""
-    evidence = _evidence(bench, (path.built(0), path.built(path.size - 1)))
-    found = joined(bench.history, bench.engine, path, evidence)
-    return found if found.size > 1 else path
+class _Joining:
+    """A path with classes joined by what its ends, which are built, and all else that was built were compiled from.
 
+    What the clone says does not change and is read once; without a build of each end that tells, nothing is joined.
+    """
 
-def _evidence(bench: Bench, ends: Sequence[str]) -> Evidence:
-    told = {build.sha: build.compiled for build, _ in bench.store.builds(bench.bisection) if build.compiled}
-    if not all(sha in told for sha in ends):
-        return Evidence()
-    trees = [bench.history.files(sha) for sha in ends]
-    others = {path for tree in trees for path, plain in tree.items() if not plain}
-    return Evidence(
-        compiled=frozenset(path for paths in told.values() for path in paths),
-        files=frozenset(path for tree in trees for path in tree) - others,
-    )
+    def __init__(self, bench: Bench, path: Path) -> None:
+        self._bench = bench
+        self._path = path
+        self._files: frozenset[str] = frozenset()
+        self._changes: dict[str, tuple[str, ...]] = {}
+        ends = (path.built(0), path.built(path.size - 1))
+        if self._compiled().keys() >= set(ends):
+            trees = [bench.history.files(sha) for sha in ends]
+            others = {name for tree in trees for name, plain in tree.items() if not plain}
+            self._files = frozenset(name for tree in trees for name in tree) - others
+            pairs = [(first, path.parents[first]) for first, *_ in path.classes[1:]]
+            self._changes = dict(bench.history.changes(pairs))
+
+    def path(self) -> Path:
+        """The path as the builds made so far allow."""
+        compiled = frozenset(name for names in self._compiled().values() for name in names)
+        found = joined(self._bench.engine, self._path, self._changes, Evidence(compiled, self._files))
+        return found if found.size > 1 else self._path
+
+    def _compiled(self) -> dict[str, list[str]]:
+        return {
+            build.sha: build.compiled for build, _ in self._bench.store.builds(self._bench.bisection) if build.compiled
+        }

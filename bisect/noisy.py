@@ -6,13 +6,14 @@ from dataclasses import replace
 
 from cpubisect import changepoint, search
 from cpubisect.bench import Bench
-from cpubisect.changepoint import ENOUGH, NoStep, Probe, Reading, Situation
+from cpubisect.channel import uncertainty
 from cpubisect.costs import Cost
 from cpubisect.lab import Lab, Purpose, Unobservable
 from cpubisect.path import Path
-from cpubisect.posterior import Posterior
+from cpubisect.posterior import Posterior, Reading, digest
 from cpubisect.pricing import Pricing
 from cpubisect.readings import cpu_samples
+from cpubisect.situation import ENOUGH, NoStep, Probe, Situation, Steps
 
 MOST_ROUNDS = 60
 """Ends that don't surely differ after so many readings each count as equal."""
@@ -127,13 +128,13 @@ class NoisySearch:
             noise_percent=now.noise.sigma,
             drift_percent=now.drift,
             layout_percent=now.layout,
-            bits=changepoint.entropy_of(now),
+            bits=uncertainty(now.probabilities),
             inside=list(self._path.inside),
         )
 
     def _state(self, situation: Situation) -> search.State:
         """What was measured, as the exact search would have it: mean CPU time of each commit that was read."""
-        data = changepoint.digest(situation.readings)
+        data = digest(situation.readings)
         level = next(iter(r.value for r in situation.readings if r.number == 0))
         costs = {n: Cost(level * (1 + mean / 100)) for n, (mean, _) in data.averages.items()}
         return replace(
@@ -143,7 +144,7 @@ class NoisySearch:
             direction=self._direction,
         )
 
-    def _done(self, answer: changepoint.Steps | NoStep) -> search.Done:
+    def _done(self, answer: Steps | NoStep) -> search.Done:
         if isinstance(answer, NoStep):
             return search.Done((), (), answer.percent, 0.0)
         found = tuple(

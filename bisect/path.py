@@ -1,6 +1,6 @@
 """PURE: the numbered path a search runs over, and which commits each number stands for."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 
@@ -48,14 +48,19 @@ class Path:
 
     def joined(self, unchanged: Collection[str]) -> "Path":
         """The same commits in fewer classes: one whose first commit is in `unchanged` joins the class before it."""
-        classes: list[tuple[str, ...]] = []
-        for group in self.classes:
-            if classes and group[0] in unchanged:
-                classes[-1] += group
-            else:
-                classes.append(group)
-        return replace(self, classes=tuple(classes))
+        return replace(self, classes=join(self.classes, unchanged))
 
     def one_by_one(self, number: int) -> "Path":
         """The commits of one class each by itself: for when they turn out not to share one binary."""
         return replace(self, classes=tuple((sha,) for sha in self.classes[number]))
+
+
+def join(groups: Iterable[tuple[str, ...]], unchanged: Collection[str]) -> tuple[tuple[str, ...], ...]:
+    """Each group whose first commit is in `unchanged` becomes part of the one before it; the first one stays."""
+    joined: list[tuple[str, ...]] = []
+    for group in groups:
+        if joined and group[0] in unchanged:
+            joined[-1] += group
+        else:
+            joined.append(group)
+    return tuple(joined)

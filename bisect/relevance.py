@@ -12,6 +12,7 @@ from functools import lru_cache
 import pathspec
 
 from cpubisect.errors import UserError
+from cpubisect.path import join
 
 SOURCE_ENDINGS = (
     *(".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".ic", ".ih", ".inl"),
@@ -77,10 +78,5 @@ def group(start: str, commits: Iterable[str], unchanged: Collection[str]) -> lis
 
     A class is one commit that can change the binary and all that follow it and cannot.
     """
-    classes: list[list[str]] = [[start]]
-    for commit in commits:
-        if commit in unchanged:
-            classes[-1].append(commit)
-        else:
-            classes.append([commit])
-    return [CommitClass(members[0], tuple(members)) for members in classes]
+    singles = ((commit,) for commit in (start, *commits))
+    return [CommitClass(members[0], members) for members in join(singles, unchanged)]

@@ -1,5 +1,6 @@
 """From the history's candidates to the path a search runs over."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from cpubisect.engine import Engine
@@ -13,14 +14,14 @@ def main_path(history: History, engine: Engine, candidates: Candidates) -> Path:
     return _path(history, engine, candidates, ())
 
 
-def joined(history: History, engine: Engine, path: Path, evidence: Evidence) -> Path:
-    """The path with those commits in their predecessors' classes that touch only what no build was compiled from."""
+def joined(engine: Engine, path: Path, changes: Mapping[str, Sequence[str]], evidence: Evidence) -> Path:
+    """The path with those commits in their predecessors' classes that touch only what no build was compiled from.
+
+    `changes` maps the first commit of each class but the first to the paths it touches.
+    """
     irrelevant = Irrelevant(engine.irrelevant).matches
-    pairs = [(first, path.parents[first]) for first, *_ in path.classes[1:]]
     unchanged = {
-        sha
-        for sha, changed in history.changes(pairs if evidence.compiled else [])
-        if all(irrelevant(name) or evidence.unused(name) for name in changed)
+        sha for sha, changed in changes.items() if all(irrelevant(name) or evidence.unused(name) for name in changed)
     }
     return path.joined(unchanged)
 

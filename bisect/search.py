@@ -18,6 +18,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from cpubisect.channel import entropy, uncertainty
 from cpubisect.costs import Cost, named_changes, net_of_shifts
 
 SPARE = 2
@@ -199,11 +202,9 @@ def split_point(
     scale = max(1.0, (high - low) / 8)
     dead = [n for n in state.dead if low < n < high]
 
-    def rate(number: int) -> float:
+    def away_from_failures(number: int) -> float:
         distance = min((abs(number - failure) for failure in dead), default=math.inf)
-        near_failure = 1.0 if distance == math.inf else 1 - math.exp(-distance / scale)
-        bits = binary_entropy(shares[number] / whole) if whole else 0.0
-        return bits * near_failure / price(number)
+        return 1.0 if distance == math.inf else 1 - math.exp(-distance / scale)
 
     def suspicion(number: int) -> float:
         weight = max(weights[number - low - 1], weights[number - low])
@@ -215,7 +216,8 @@ def split_point(
     if not allowed:
         best = min(alive, key=lambda n: (off_middle(n), n))
         return best, shares[best] / whole if whole else 0.0
-    rates = {n: rate(n) for n in allowed}
+    bits = entropy(np.asarray([shares[n] / whole if whole else 0.0 for n in allowed]))
+    rates = {n: float(b) * away_from_failures(n) / price(n) for n, b in zip(allowed, bits, strict=True)}
     enough = NEARLY_BEST * max(rates.values())
     best = max((n for n in allowed if rates[n] >= enough), key=lambda n: (suspicion(n), rates[n], -off_middle(n)))
     return best, shares[best] / whole if whole else 0.0
@@ -241,13 +243,6 @@ def halvings(candidates: int) -> int:
     return max(0, candidates - 1).bit_length()
 
 
-def binary_entropy(share: float) -> float:
-    """Bits that the answer to a question with this probability of yes is worth."""
-    if not 0.0 < share < 1.0:
-        return 0.0
-    return -share * math.log2(share) - (1 - share) * math.log2(1 - share)
-
-
 def expected_builds(size: int) -> int:
     """Builds that a search over `size` numbers needs at most for one culprit, both ends included."""
     return 2 + halvings(size - 1) if size > 1 else 2
@@ -257,7 +252,5 @@ def expected_moves(weights: Sequence[float]) -> float:
     """Measurements that finding one step is likely to take: the entropy of its place in bits (Shannon's bound, which
     halving by weight comes near to); a step needs both its sides measured unless it is at an end."""
     whole = sum(weights)
-    bits = (
-        -sum(w / whole * math.log2(w / whole) for w in weights if w > 0) if whole else math.log2(max(1, len(weights)))
-    )
+    bits = uncertainty(np.asarray(weights) / whole) if whole else math.log2(max(1, len(weights)))
     return max(bits, min(2.0, len(weights) - 1.0))

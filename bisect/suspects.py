@@ -232,17 +232,15 @@ def _touchers(touched: Sequence[frozenset[str]]) -> dict[str, list[int]]:
 
 def _by_word(growth: Growth, touchers: Mapping[str, Sequence[int]], direction: int) -> list[_Claim]:
     """Each candidate's strongest claim: the square of one of its words' rarity (one over how many touch it)."""
-    best: dict[int, _Claim] = {}
+    claims = []
     for word in sorted(growth.words & touchers.keys()):
         numbers = touchers[word]
         introducer = numbers[0] if direction > 0 else numbers[-1]
+        kind = "function" if "::" in word or word == growth.name.rpartition("::")[2] else "type"
         for number in numbers:
             louder = INTRODUCED if word in growth.fresh and number == introducer else 1.0
-            strength = louder * len(numbers) ** -2.0
-            if number not in best or strength > best[number].strength:
-                kind = "function" if "::" in word or word == growth.name.rpartition("::")[2] else "type"
-                best[number] = _Claim(number, f"{kind} {word}", strength)
-    return list(best.values())
+            claims.append(_Claim(number, f"{kind} {word}", louder * len(numbers) ** -2.0))
+    return _strongest(claims)
 
 
 def _by_file(
@@ -251,10 +249,17 @@ def _by_file(
     """Each candidate's strongest claim by a file that defines the function, weighed like a word."""
     if _LIBRARY_SCOPE.match(growth.name):
         return []
+    return _strongest(
+        _Claim(number, f"file {file}", len(touchers[file]) ** -2.0)
+        for file in sorted(definers(growth.name, defined) & touchers.keys())
+        for number in touchers[file]
+    )
+
+
+def _strongest(claims: Iterable[_Claim]) -> list[_Claim]:
+    """One claim of each candidate; the first of equal ones."""
     best: dict[int, _Claim] = {}
-    for file in sorted(definers(growth.name, defined) & touchers.keys()):
-        strength = len(touchers[file]) ** -2.0
-        for number in touchers[file]:
-            if number not in best or strength > best[number].strength:
-                best[number] = _Claim(number, f"file {file}", strength)
+    for claim in claims:
+        if claim.number not in best or claim.strength > best[claim.number].strength:
+            best[claim.number] = claim
     return list(best.values())

@@ -1,6 +1,8 @@
 """This product's search as it is, told what a host can tell it."""
 
-from cpubisect.changepoint import Probe, Reading, Situation, Steps, next_action
+from cpubisect.changepoint import next_action
+from cpubisect.posterior import Reading
+from cpubisect.situation import Probe, Situation, Steps
 from searching.host import Answer, Host
 
 PROBE_LIMIT = 5000

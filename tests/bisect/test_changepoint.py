@@ -7,18 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpubisect.changepoint import (
-    SURE,
-    Action,
-    NoStep,
-    Probe,
-    Reading,
-    Situation,
-    Steps,
-    current,
-    expected_cost,
-    next_action,
-)
+from cpubisect.changepoint import SURE, Action, current, expected_cost, next_action
+from cpubisect.posterior import Reading
+from cpubisect.situation import NoStep, Probe, Situation, Steps
 
 BUILD_S, PROBE_S = 400.0, 40.0
 
