@@ -4,8 +4,9 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -23,8 +24,9 @@ from cpubisect.display import Display, describe, latest
 from cpubisect.errors import UserError
 from cpubisect.paths import Home
 from cpubisect.question import Find, MetricChoice
-from cpubisect.session import Session, Stopped, engine_named
+from cpubisect.session import RESUMABLE, Session, Stopped, engine_named
 from cpubisect.store import Store
+from cpubisect.worker import Worker
 from cpubisect.workloads.catalog import tests_of
 from cpubisect.workloads.host import Status, examine
 
@@ -138,23 +140,24 @@ def start(as_json: bool, quiet: bool, **options: Any) -> None:
 @click.argument("bisection", metavar="ID", type=int, required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on standard output, and only that.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@click.option("--queued", is_flag=True, hidden=True, help="Only if it is still queued: how a worker begins one.")
 @explained
-def resume(bisection: int | None, as_json: bool, quiet: bool) -> None:
+def resume(bisection: int | None, as_json: bool, quiet: bool, queued: bool) -> None:
     """Go on with bisection ID (default: the latest unfinished one); nothing finished is done again."""
     session = _session()
     if bisection is None:
-        unfinished = [row.id for row in session.store.bisections() if session.state(row) == "interrupted"]
+        unfinished = [row.id for row in session.store.bisections() if session.state(row.id, row.state) == "interrupted"]
         if not unfinished:
             raise UserError("there is no interrupted bisection", "`bisect list` shows them all")
         bisection = unfinished[0]
-    _run(session, bisection, as_json=as_json, quiet=quiet)
+    _run(session, bisection, as_json=as_json, quiet=quiet, among=("queued",) if queued else RESUMABLE)
 
 
-def _run(session: Session, bisection: int, *, as_json: bool, quiet: bool) -> None:
+def _run(session: Session, bisection: int, *, as_json: bool, quiet: bool, among: Sequence[str] = RESUMABLE) -> None:
     try:
         with Display(quiet=quiet) as display:
             display("begun", id=bisection)
-            verdict = session.run(bisection, display)
+            verdict = session.run(bisection, display, among=among)
     except (KeyboardInterrupt, Stopped):
         click.echo(f"bisect: interrupted; `bisect resume {bisection}` goes on, nothing finished is lost", err=True)
         sys.exit(INTERRUPTED)
@@ -178,7 +181,7 @@ def list_bisections(as_json: bool) -> None:
     rows = session.store.bisections()
     if as_json:
         plain = [
-            {"id": r.id, "state": session.state(r), "engine": r.engine, "good": r.question["good"],
+            {"id": r.id, "state": session.state(r.id, r.state), "engine": r.engine, "good": r.question["good"],
              "bad": r.question["bad"], "test": r.question["test"], "created": r.created,
              "verdict": r.verdict and {"kind": r.verdict["kind"], "summary": r.verdict["summary"]}}
             for r in rows
@@ -195,7 +198,7 @@ def list_bisections(as_json: bool) -> None:
         question, verdict = row.question, row.verdict or {}
         table.add_row(
             str(row.id),
-            session.state(row),
+            session.state(row.id, row.state),
             row.engine,
             escape(f"{question['good']} → {question['bad']}"),
             question["test"],
@@ -395,15 +398,42 @@ def prune(limit_gib: float) -> None:
 
 
 @main.command()
-@click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Any other needs a token in CPUBISECT_TOKEN.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
+@click.option("--repo", "repositories", multiple=True, metavar="[NAME=]PATH|URL",
+              help="A repository that the form offers, beside the engines' public ones; repeat it.")  # fmt: skip
+@click.option("--no-worker", is_flag=True, help="Only show; `bisect worker` runs what is queued.")
 @explained
-def serve(host: str, port: int) -> None:
-    """Show the bisections in a browser (a first page: a list that says what it cannot do yet)."""
-    from cpubisect.web.app import create_app
+def serve(host: str, port: int, repositories: tuple[str, ...], no_worker: bool) -> None:
+    """Watch, start and read bisections in a browser; runs what is queued.
 
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    create_app(_session()).run(host=host, port=port)
+    \b
+    Examples:
+      bisect serve
+      bisect serve --repo ~/rocksdb --repo server=https://example.org/mysql.git
+      CPUBISECT_TOKEN=$(openssl rand -hex 24) bisect serve --host 0.0.0.0
+
+    A change from elsewhere than a page on this host needs the token: `Authorization: Bearer TOKEN`, or Sign in.
+    """
+    from cpubisect.web import server
+
+    token = os.environ.get("CPUBISECT_TOKEN", "")
+    server.serve(_session(), _say, host=host, port=port, token=token, repositories=repositories, working=not no_worker)
+
+
+@main.command()
+@explained
+def worker() -> None:
+    """Run queued bisections, one after another, until Ctrl-C; what is running then goes back to the queue."""
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    _say("waiting for queued bisections (Ctrl-C ends it)")
+    Worker(_session(), _say).run(stop)
+
+
+def _say(text: str) -> None:
+    click.echo(f"{time.strftime('%H:%M:%S')} {text}", err=True)
 
 
 if __name__ == "__main__":

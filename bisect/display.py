@@ -62,14 +62,14 @@ class Display:
     def _state(self) -> Text:
         builds = f"builds {self._builds} of about {max(self._expected, self._builds)}" if self._expected else "builds 0"
         parts = [
-            f"{self._action} {self._detail}".strip() + f" ({_span(time.monotonic() - self._since)})",
+            f"{self._action} {self._detail}".strip() + f" ({span(time.monotonic() - self._since)})",
             builds,
             f"probes {self._probes}",
-            f"running {_span(time.monotonic() - self._started)}",
+            f"running {span(time.monotonic() - self._started)}",
         ]
         if self._build_seconds and self._expected > self._builds:
             left = (self._expected - self._builds) * sum(self._build_seconds) / len(self._build_seconds)
-            parts.append(f"about {_span(left)} left")
+            parts.append(f"about {span(left)} left")
         return Text(" · ".join(parts), style="cyan", overflow="ellipsis", no_wrap=True)
 
 
@@ -105,14 +105,14 @@ def _told(kind: str, data: dict[str, Any]) -> str:
             cache = f"{data['cache_hits']} of {data['cache_hits'] + data['cache_misses']} compiles from the cache"
             if data["outcome"] == "built":
                 repairs = f", {data['repairs']} repairs" if data["repairs"] else ""
-                return f"{sha} built in {_span(data['wall_seconds'])} ({cache}{repairs})"
+                return f"{sha} built in {span(data['wall_seconds'])} ({cache}{repairs})"
             return f"{sha} does not build ({data['outcome']}): {data['first_error']}"
         case "probe-started":
             return f"probing {sha}"
         case "probe-finished":
             if data["error"]:
                 return f"{sha} cannot be probed: {data['error']}"
-            return f"{sha} probed in {_span(data['seconds'])}: {_values(data['values'])}"
+            return f"{sha} probed in {span(data['seconds'])}: {_values(data['values'])}"
         case "regime":
             return (
                 f"the ends differ by {data['percent']:+.2f} % {data['metric']}; "
@@ -129,7 +129,7 @@ def _told(kind: str, data: dict[str, Any]) -> str:
             most = f" (at most {data['most_builds']})" if data["most_builds"] else ""
             noise = f"; one reading varies by {data['noise_percent']:.2f} %" if data.get("noise_percent") else ""
             return (
-                f"this search is likely to take about {data['builds']} builds{most} and {_span(data['seconds'])}{noise}"
+                f"this search is likely to take about {data['builds']} builds{most} and {span(data['seconds'])}{noise}"
             )
         case "posterior":
             return (
@@ -154,6 +154,8 @@ def _told(kind: str, data: dict[str, Any]) -> str:
             )
         case "equal-code":
             return f"{sha} has the code of {data['twin'][:12]}: its probes count for both"
+        case "stopped":
+            return f"stopped: {data['why']}"
         case "verdict":
             return f"{data['kind_of']}: {data['summary']}"
         case _:
@@ -169,7 +171,8 @@ def _values(values: dict[str, list[float]]) -> str:
     return ", ".join(shown)
 
 
-def _span(seconds: float) -> str:
+def span(seconds: float) -> str:
+    """A duration in the units that a person would use."""
     whole = round(seconds)
     if whole < 100:
         return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"

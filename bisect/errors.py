@@ -11,3 +11,7 @@ class UserError(Exception):
 
     def __str__(self) -> str:
         return f"{self.problem}: {self.hint}" if self.hint else self.problem
+
+
+class Missing(UserError):
+    """What was asked for by its name or number is not there."""

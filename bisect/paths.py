@@ -63,3 +63,8 @@ class Home:
     def work(self) -> Path:
         """Private trees and scratch directories of running builds and probes."""
         return self.root / "work"
+
+    @property
+    def running(self) -> Path:
+        """Locks that say which bisections and which worker are running."""
+        return self.root / "running"

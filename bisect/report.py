@@ -46,7 +46,7 @@ def gather(session: Session, bisection: int) -> Json:
     subjects = {sha: subject for _, _, sha, _, subject in candidates}
     data: Json = {
         "id": row.id,
-        "state": session.state(row),
+        "state": session.state(row.id, row.state),
         "engine": row.engine,
         "repository": question["repository"],
         "good": {"name": question["good"], "sha": question["good_sha"]},

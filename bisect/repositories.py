@@ -24,7 +24,7 @@ def is_url(name: str) -> bool:
 
 def local_clone(home: Home, url: str) -> Path:
     """Our clone of a URL: made if it is not there yet; raises UserError if it can't be cloned."""
-    target = _target(home, url)
+    target = clone_path(home, url)
     with _one_at_a_time(target):
         if target.is_dir():
             return target
@@ -43,14 +43,15 @@ def local_clone(home: Home, url: str) -> Path:
 
 def refresh(home: Home, url: str) -> None:
     """Fetch what is new into our clone of a URL; raises UserError if that fails."""
-    target = _target(home, url)
+    target = clone_path(home, url)
     with _one_at_a_time(target):
         done = run(["git", "-C", target, "fetch", "--quiet", "--prune", "--tags"], timeout_s=CLONE_LIMIT_S)
     if not done.ok:
         raise UserError(f"cannot fetch from {url} ({_first_error(done.output)})", _NEXT_STEP)
 
 
-def _target(home: Home, url: str) -> Path:
+def clone_path(home: Home, url: str) -> Path:
+    """Where our clone of a URL is, or would be."""
     name = re.sub(r"\W+", "-", url.rstrip("/").removesuffix(".git").rpartition("/")[2]) or "clone"
     return home.repositories / f"{name}-{hashlib.sha256(url.encode()).hexdigest()[:8]}.git"
 

@@ -1,11 +1,10 @@
 """The life of a bisection: begun, run, interrupted, resumed, cancelled, finished; one runner at a time each."""
 
 import contextlib
-import fcntl
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -17,16 +16,18 @@ from cpubisect.engine import Engine
 from cpubisect.errors import UserError
 from cpubisect.history import History
 from cpubisect.lab import remove_leftovers
+from cpubisect.locks import Held, hold, is_held
 from cpubisect.panel import answer
 from cpubisect.paths import Home
 from cpubisect.question import MetricChoice, Question
-from cpubisect.store import BisectionRow, Store
+from cpubisect.store import Store
 from cpubisect.workloads.catalog import find_test
 from cpubisect.workloads.counters import choose, examine
 from cpubisect.workloads.host import fingerprint
 from cpubisect.workloads.probe import Counter
 
-RESUMABLE = ("running", "interrupted", "cancelled")
+UNFINISHED = ("queued", "running", "interrupted")
+RESUMABLE = (*UNFINISHED, "cancelled")
 
 
 class Stopped(BaseException):
@@ -40,31 +41,37 @@ class Session:
         self.home = home
         self.store = store
 
-    def begin(self, question: Question) -> int:
-        """Record a new bisection, not yet running, and return its id."""
-        return self.store.create_bisection(question.engine, question.to_json(), fingerprint())
+    def begin(self, question: Question, *, queued: bool = False) -> int:
+        """Record a new bisection, to be run by the caller or, if `queued`, by a worker, and return its id."""
+        state = "queued" if queued else "running"
+        return self.store.create_bisection(question.engine, question.to_json(), fingerprint(), state)
 
-    def run(self, bisection: int, watch: Watch) -> dict[str, Any] | None:
+    def run(self, bisection: int, watch: Watch, *, among: Sequence[str] = RESUMABLE) -> dict[str, Any] | None:
         """Run or continue a bisection to its verdict, as plain data; None if it was cancelled meanwhile.
 
-        Raises UserError if it is being run by another process or the host can't go on, KeyboardInterrupt or Stopped
-        when interrupted; in every case all that was finished is kept and `run` may be called again.
+        Raises UserError if its state is not `among` some, it is being run by another process, or the host can't go on;
+        KeyboardInterrupt or Stopped when interrupted. In every case all that was finished is kept and `run` may be
+        called again.
         """
-        row = self.store.bisection(bisection)
-        if row.state not in RESUMABLE:
-            raise UserError(f"bisection {bisection} is {row.state}", f"`bisect report {bisection}` shows its answer")
         with self._alone(bisection), _stoppable():
             remove_leftovers(self.home.work)
-            self.store.update_bisection(bisection, state="running", owner={"pid": os.getpid(), "since": time.time()})
+            owner = {"pid": os.getpid(), "since": time.time()}
+            row = self.store.bisection(bisection)
+            if not self.store.change_state(bisection, among, "running", owner=owner):
+                raise UserError(
+                    f"bisection {bisection} is {row.state}", f"`bisect report {bisection}` shows its answer"
+                )
             try:
                 bench = self.bench(bisection, watch)
                 verdict = answer(bench, row.verdict, lambda v: self.store.update_bisection(bisection, verdict=v))
-            except BaseException:
+            except BaseException as error:
                 cancelled = self.store.bisection(bisection).state == "cancelled"
                 if cancelled:
                     return None
                 with contextlib.suppress(UserError):
-                    self.store.update_bisection(bisection, state="interrupted", owner=None)
+                    self.store.change_state(bisection, ("running",), "interrupted", owner=None)
+                    if isinstance(error, Exception):
+                        self.store.add_event(bisection, "stopped", {"why": str(error)})
                 raise
             self.store.update_bisection(bisection, state="finished", finished=time.time(), owner=None, verdict=verdict)
             if not bench.several:
@@ -73,27 +80,32 @@ class Session:
 
     def cancel(self, bisection: int) -> None:
         """End a bisection; a process that runs it stops. Raises UserError if it is finished already."""
+        if not self.store.change_state(bisection, UNFINISHED, "cancelled"):
+            state = self.store.bisection(bisection).state
+            raise UserError(f"bisection {bisection} is {state}", "only an unfinished one can be cancelled")
         row = self.store.bisection(bisection)
-        if row.state not in ("running", "interrupted"):
-            raise UserError(f"bisection {bisection} is {row.state}", "only an unfinished one can be cancelled")
-        self.store.update_bisection(bisection, state="cancelled")
         if self.is_running(bisection) and row.owner:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(row.owner["pid"]), signal.SIGTERM)
 
-    def state(self, row: BisectionRow) -> str:
+    def enqueue(self, bisection: int) -> None:
+        """Have a worker go on with a bisection; raises UserError if it is finished, queued already, or running."""
+        row = self.store.bisection(bisection)
+        state = self.state(row.id, row.state)
+        if state not in ("interrupted", "cancelled") or not self.store.change_state(
+            bisection, (row.state,), "queued", owner=None
+        ):
+            raise UserError(f"bisection {bisection} is {state}", "only an interrupted or cancelled one can be resumed")
+
+    def state(self, bisection: int, stored: str) -> str:
         """The state as it really is: `running` in the store without a living runner is `interrupted`."""
-        if row.state == "running" and not self.is_running(row.id):
+        if stored == "running" and not self.is_running(bisection):
             return "interrupted"
-        return row.state
+        return stored
 
     def is_running(self, bisection: int) -> bool:
         """True if a process holds this bisection's lock."""
-        try:
-            with self._alone(bisection):
-                return False
-        except UserError:
-            return True
+        return is_held(self._lock(bisection))
 
     def bench(self, bisection: int, watch: Watch) -> Bench:
         """All that a bisection's builds and probes need; raises UserError if the host lacks the counter it asks for."""
@@ -130,16 +142,17 @@ class Session:
 
     @contextlib.contextmanager
     def _alone(self, bisection: int) -> Iterator[None]:
-        folder = self.home.root / "running"
-        folder.mkdir(exist_ok=True)
-        with (folder / f"{bisection}.lock").open("w") as lock:
+        with contextlib.ExitStack() as stack:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
+                stack.enter_context(hold(self._lock(bisection)))
+            except Held as error:
                 raise UserError(
                     f"bisection {bisection} is being run by another process", f"`bisect status {bisection}` shows it"
                 ) from error
             yield
+
+    def _lock(self, bisection: int) -> Path:
+        return self.home.running / f"{bisection}.lock"
 
 
 def engine_named(matrix: Matrix, name: str) -> Engine:

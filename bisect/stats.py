@@ -63,6 +63,17 @@ def step(before: Sequence[float], after: Sequence[float], confidence: float = CO
     )
 
 
+def interval(samples: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Student's interval of the mean, in the samples' unit; unbounded for one sample. Raises ValueError for none."""
+    if not samples:
+        raise ValueError("an interval needs samples")
+    mean = fmean(samples)
+    if len(samples) == 1:
+        return -math.inf, math.inf
+    half = float(student.ppf((1 + confidence) / 2, len(samples) - 1)) * math.sqrt(variance(samples) / len(samples))
+    return mean - half, mean + half
+
+
 def spread_percent(samples: Sequence[float]) -> float:
     """Largest minus smallest sample as a percentage of the mean; 0 for one sample."""
     return (max(samples) - min(samples)) / fmean(samples) * 100 if samples and fmean(samples) else 0.0

@@ -16,10 +16,13 @@ from sqlalchemy.exc import DBAPIError
 
 from cpubisect import schema
 from cpubisect.builders.build import BuildResult
-from cpubisect.errors import UserError
+from cpubisect.errors import Missing, UserError
 from cpubisect.workloads.probe import Samples
 
 Json = dict[str, Any]
+
+LARGEST_ID = 2**63 - 1
+"""SQLite's integers end here."""
 
 
 @dataclass(frozen=True)
@@ -141,16 +144,17 @@ class Store:
                     "free space there and run `bisect resume`; everything finished before is kept",
                 ) from error
 
-    def _read(self, statement: Any) -> Sequence[Row[*tuple[Any, ...]]]:
+    def read(self, statement: Any) -> Sequence[Row[*tuple[Any, ...]]]:
+        """The rows of a SELECT over `schema`'s tables."""
         with self._engine.connect() as connection:
             return connection.execute(statement).fetchall()
 
-    def create_bisection(self, engine: str, question: Json, host: Json) -> int:
-        """Add a bisection in state `running` and return its id."""
+    def create_bisection(self, engine: str, question: Json, host: Json, state: str = "running") -> int:
+        """Add a bisection and return its id."""
         with self._write() as connection:
             values = {
                 "created": time.time(),
-                "state": "running",
+                "state": state,
                 "engine": engine,
                 "question": question,
                 "host": host,
@@ -163,16 +167,24 @@ class Store:
         with self._write() as connection:
             connection.execute(update(schema.bisections).where(schema.bisections.c.id == bisection).values(**values))
 
+    def change_state(self, bisection: int, among: Sequence[str], state: str, **values: Any) -> bool:
+        """Set the state, and other columns, of a bisection whose state is one of some; False, and no change, if not."""
+        table = schema.bisections
+        asked = (table.c.id == bisection) & table.c.state.in_(list(among))
+        with self._write() as connection:
+            return connection.execute(update(table).where(asked).values(state=state, **values)).rowcount > 0
+
     def bisection(self, bisection: int) -> BisectionRow:
-        """One bisection; raises UserError if there is none with that id."""
-        rows = self._read(select(schema.bisections).where(schema.bisections.c.id == bisection))
+        """One bisection; raises Missing if there is none with that id."""
+        known = abs(bisection) <= LARGEST_ID
+        rows = self.read(select(schema.bisections).where(schema.bisections.c.id == bisection)) if known else []
         if not rows:
-            raise UserError(f"there is no bisection {bisection}", "`bisect list` shows them all")
+            raise Missing(f"there is no bisection {bisection}", "`bisect list` shows them all")
         return BisectionRow(**rows[0]._mapping)
 
     def bisections(self) -> list[BisectionRow]:
         """All bisections, newest first."""
-        rows = self._read(select(schema.bisections).order_by(schema.bisections.c.id.desc()))
+        rows = self.read(select(schema.bisections).order_by(schema.bisections.c.id.desc()))
         return [BisectionRow(**row._mapping) for row in rows]
 
     def set_candidates(self, bisection: int, path: str, rows: Sequence[tuple[str, str, str]]) -> None:
@@ -201,7 +213,7 @@ class Store:
         query = query.where(table.c.bisection == bisection).order_by(table.c.path, table.c.position)
         if path is not None:
             query = query.where(table.c.path == path)
-        return [(row[0], row[1], row[2], row[3], row[4]) for row in self._read(query)]
+        return [(row[0], row[1], row[2], row[3], row[4]) for row in self.read(query)]
 
     def set_suspects(self, bisection: int, path: str, rows: Sequence[SuspectRow]) -> None:
         """Record the ranking of a path, in place of an earlier one."""
@@ -219,7 +231,7 @@ class Store:
         query = select(table.c.position, table.c.sha, table.c.weight, table.c.because)
         query = query.where(table.c.bisection == bisection, table.c.path == path)
         return [
-            SuspectRow(**row._mapping) for row in self._read(query.order_by(table.c.weight.desc(), table.c.position))
+            SuspectRow(**row._mapping) for row in self.read(query.order_by(table.c.weight.desc(), table.c.position))
         ]
 
     def add_build(self, bisection: int, result: BuildResult, artifact: str | None, started: float) -> BuildRow:
@@ -265,13 +277,13 @@ class Store:
         query = select(table.c.sha, table.c.recipe_key, table.c.artifact).where(
             table.c.engine == engine, table.c.artifact.is_not(None), table.c.sha.in_(list(shas))
         )
-        return [(row[0], row[1], row[2]) for row in self._read(query.distinct())]
+        return [(row[0], row[1], row[2]) for row in self.read(query.distinct())]
 
     def builds(self, bisection: int) -> list[tuple[BuildRow, bool]]:
         """Builds a bisection used, in order, and whether it made them itself."""
         made = {
             row[0]: bool(row[1])
-            for row in self._read(
+            for row in self.read(
                 select(schema.uses.c.build, schema.uses.c.made).where(schema.uses.c.bisection == bisection)
             )
         }
@@ -280,7 +292,7 @@ class Store:
 
     def _build_rows(self, condition: Any) -> list[BuildRow]:
         columns = [schema.builds.c[name] for name in BuildRow.__dataclass_fields__]
-        rows = self._read(select(*columns).where(condition).order_by(schema.builds.c.id.desc()))
+        rows = self.read(select(*columns).where(condition).order_by(schema.builds.c.id.desc()))
         return [BuildRow(**row._mapping) for row in rows]
 
     def add_probe(
@@ -336,7 +348,7 @@ class Store:
             query = query.where(table.c.purpose == purpose)
         if test is not None:
             query = query.where(table.c.test == test)
-        rows = self._read(query)
+        rows = self.read(query)
         values: dict[int, dict[str, list[float]]] = {row.id: {} for row in rows}
         numbers = (
             select(schema.samples)
@@ -346,7 +358,7 @@ class Store:
         )
         if build is not None:
             numbers = numbers.where(table.c.build == build)
-        for sample in self._read(numbers):
+        for sample in self.read(numbers):
             if sample.probe in values:
                 values[sample.probe].setdefault(sample.metric, []).append(sample.value)
         return [
@@ -377,12 +389,12 @@ class Store:
             .group_by(builds.c.id)
             .order_by(func.min(probes.c.id))
         )
-        return [ProbedBuild(row.sha, row.code or row.artifact or "") for row in self._read(query)]
+        return [ProbedBuild(row.sha, row.code or row.artifact or "") for row in self.read(query)]
 
     def probe_count(self, bisection: int) -> tuple[int, float]:
         """Probes made for a bisection, and their wall seconds."""
         table = schema.probes
-        row = self._read(
+        row = self.read(
             select(func.count(), func.coalesce(func.sum(table.c.seconds), 0.0)).where(table.c.bisection == bisection)
         )[0]
         return int(row[0]), float(row[1])
@@ -392,13 +404,17 @@ class Store:
         with self._write() as connection:
             connection.execute(insert(schema.events).values(bisection=bisection, at=time.time(), kind=kind, data=data))
 
-    def events(self, bisection: int, after: int = 0) -> list[tuple[int, float, str, Json]]:
-        """The journal from an event id on, as (id, epoch seconds, kind, data)."""
+    def events(
+        self, bisection: int, after: int = 0, kinds: Sequence[str] | None = None
+    ) -> list[tuple[int, float, str, Json]]:
+        """The journal from an event id on, as (id, epoch seconds, kind, data); only some kinds where they are given."""
         table = schema.events
         query = select(table.c.id, table.c.at, table.c.kind, table.c.data).where(
             table.c.bisection == bisection, table.c.id > after
         )
-        return [(row[0], row[1], row[2], row[3]) for row in self._read(query.order_by(table.c.id))]
+        if kinds is not None:
+            query = query.where(table.c.kind.in_(list(kinds)))
+        return [(row[0], row[1], row[2], row[3]) for row in self.read(query.order_by(table.c.id))]
 
     def artifacts_in_use(self) -> set[str]:
         """Digests that unfinished bisections still need."""
@@ -407,11 +423,11 @@ class Store:
             .join(schema.uses, schema.uses.c.build == schema.builds.c.id)
             .join(schema.bisections, schema.bisections.c.id == schema.uses.c.bisection)
             .where(
-                schema.bisections.c.state.in_(("running", "interrupted", "cancelled")),
+                schema.bisections.c.state.in_(("queued", "running", "interrupted", "cancelled")),
                 schema.builds.c.artifact.is_not(None),
             )
         )
-        return {row[0] for row in self._read(query)}
+        return {row[0] for row in self.read(query)}
 
 
 def pack(profile: Mapping[str, float]) -> bytes:

@@ -5,7 +5,7 @@ from statistics import fmean
 from typing import Any
 
 from cpubisect.ends import Regime
-from cpubisect.errors import UserError
+from cpubisect.errors import Missing
 from cpubisect.prior import MAIN, strongest
 from cpubisect.session import Session
 from cpubisect.store import BisectionRow, BuildRow, ProbeRow, Store
@@ -19,7 +19,7 @@ def gather(session: Session, bisection: int, inside: str = "") -> Json:
 
     Each of `suspects` has its `rank`, `sha`, `subject`, prior `weight` (a ratio, all add up to 1), `because` (each
     reason's part of that, the greatest first), its `cost` in instructions per query (None if unmeasured) and `found`:
-    what is known of it, empty if nothing is. Raises UserError if nothing is ranked, and says why.
+    what is known of it, empty if nothing is. Raises Missing if nothing is ranked, and says why.
     """
     store = session.store
     row = store.bisection(bisection)
@@ -32,7 +32,7 @@ def gather(session: Session, bisection: int, inside: str = "") -> Json:
     measured = _Measured(store, row)
     return {
         "id": bisection,
-        "state": session.state(row),
+        "state": session.state(row.id, row.state),
         "inside": None if path == MAIN else path,
         "candidates": len(ranked),
         "suspects": [
@@ -57,39 +57,39 @@ def _path_named(row: BisectionRow, names: Sequence[str], inside: str) -> str:
     fitting = [merge for merge in merges if merge.startswith(inside.lower())]
     if len(fitting) != 1:
         entered = f"it entered {', '.join(merge[:12] for merge in merges)}" if merges else "it entered no merge"
-        raise UserError(f"bisection {row.id} did not look inside one merge {inside!r}", entered)
+        raise Missing(f"bisection {row.id} did not look inside one merge {inside!r}", entered)
     return fitting[0]
 
 
-def _nothing_ranked(session: Session, row: BisectionRow, path: str, candidates: int) -> UserError:
+def _nothing_ranked(session: Session, row: BisectionRow, path: str, candidates: int) -> Missing:
     """Why there is no ranking."""
     number = row.id
     if row.regime == Regime.NOISY or row.counter == "none":
-        return UserError(
+        return Missing(
             f"bisection {number} searches on CPU time, which has no profile by function to find suspects in",
             "a test that shows in instructions has one: --metric instructions",
         )
     if row.counter not in (None, "callgrind"):
-        return UserError(
+        return Missing(
             f"bisection {number} counts by {row.counter}, which gives no profile by function to find suspects in",
             f"`bisect report {number}` shows what it found",
         )
     if row.verdict and row.regime is None:
-        return UserError(
+        return Missing(
             f"bisection {number} ended before it needed suspects ({row.verdict['kind']})",
             f"`bisect report {number}` says why",
         )
     if any(kind == "suspects" for _, _, kind, _ in session.store.events(number)) and path == MAIN:
-        return UserError(
+        return Missing(
             f"bisection {number} is older than the record of suspects", f"`bisect log {number}` shows the first five"
         )
     if row.verdict:
-        return UserError(
+        return Missing(
             f"bisection {number} ranked nothing there: {candidates} candidates need no order, or a changed setting "
             "explained the difference",
             f"`bisect report {number}` shows what it found",
         )
-    return UserError(
+    return Missing(
         f"bisection {number} has not got that far: good and bad are compared first",
         f"`bisect status {number}` shows how far it is",
     )

@@ -14,7 +14,7 @@ from cpubisect.example.history import Generated
 from cpubisect.store import Store
 
 COMMANDS = ["start", "list", "status", "log", "suspects", "resume", "cancel", "report"]
-COMMANDS += ["artifacts", "tests", "doctor", "serve"]
+COMMANDS += ["artifacts", "tests", "doctor", "serve", "worker"]
 
 
 def bisect(*words: str) -> Result:
@@ -37,6 +37,11 @@ def test_every_command_has_help(command: str) -> None:
     result = bisect(command, "--help")
     assert result.exit_code == 0
     assert "Usage:" in result.output
+
+
+@pytest.mark.parametrize("number", ["7", "99999999999999999999"])
+def test_a_bisection_that_is_not_there_is_one_line(home: Path, number: str) -> None:
+    refused("status", number, says=f"there is no bisection {number}")
 
 
 def test_the_main_help_has_examples_and_exit_codes() -> None:

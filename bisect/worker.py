@@ -1,0 +1,82 @@
+"""Runs queued bisections one after another, each in a process of its own that ends when the worker does."""
+
+import contextlib
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from cpubisect.errors import UserError
+from cpubisect.locks import Held, hold, is_held
+from cpubisect.paths import Home
+from cpubisect.process import Guarded
+from cpubisect.queries import queued
+from cpubisect.session import Session
+
+POLL_S = 0.5
+"""A new bisection waits at most so long for an idle worker."""
+
+GRACE_S = 20.0
+"""A bisection that was asked to stop has so long to record that; then it is killed, and `resume` still goes on."""
+
+
+class Worker:
+    """The one worker of a home directory: a second one would only wait for the first one's probes."""
+
+    def __init__(self, session: Session, say: Callable[[str], None]) -> None:
+        self._session = session
+        self._say = say
+
+    def run(self, stop: threading.Event) -> None:
+        """Until `stop` is set, run what is queued, oldest first; what is running then goes back to the queue.
+
+        Raises UserError if another worker is at work for this home directory.
+        """
+        with _alone(self._session.home):
+            while not stop.is_set():
+                waiting = queued(self._session.store)
+                if waiting:
+                    self._run(waiting[0], stop)
+                else:
+                    stop.wait(POLL_S)
+
+    def _run(self, bisection: int, stop: threading.Event) -> None:
+        self._say(f"bisection {bisection} begins")
+        log = self._session.home.logs / f"worker-{bisection}.log"
+        command = [sys.executable, "-m", "cpubisect.cli", "resume", "--queued", "--quiet", str(bisection)]
+        with log.open("ab") as output, Guarded(command, output=output) as child:
+            while not child.wait(POLL_S):
+                if stop.is_set():
+                    child.signal(signal.SIGTERM)
+                    child.wait(GRACE_S)
+                    break
+        state = self._session.store.bisection(bisection).state
+        if stop.is_set():
+            self._session.store.change_state(bisection, ("running", "interrupted"), "queued", owner=None)
+        elif state == "queued":
+            # It ended before it took the bisection: without this it would be begun for ever.
+            self._session.store.change_state(bisection, ("queued",), "interrupted")
+            self._session.store.add_event(bisection, "stopped", {"why": f"it could not be started: see {log}"})
+        self._say(f"bisection {bisection} is {self._session.store.bisection(bisection).state}")
+
+
+def is_working(home: Home) -> bool:
+    """Whether a worker is there for this home directory."""
+    return is_held(_lock(home))
+
+
+@contextlib.contextmanager
+def _alone(home: Home) -> Iterator[None]:
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(hold(_lock(home)))
+        except Held as error:
+            raise UserError(
+                "another worker runs queued bisections of this home directory", "`bisect list` shows what it does"
+            ) from error
+        yield
+
+
+def _lock(home: Home) -> Path:
+    return home.running / "worker.lock"
