@@ -19,6 +19,7 @@ from rich.table import Table
 from cpubisect import report, suspect_list
 from cpubisect.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.ask import Ask, ask
+from cpubisect.attach import State, Wish, attach, ending, preview
 from cpubisect.builders.matrix import Matrix
 from cpubisect.display import Display, describe, latest
 from cpubisect.errors import UserError
@@ -26,6 +27,8 @@ from cpubisect.paths import Home
 from cpubisect.question import Find, MetricChoice
 from cpubisect.session import RESUMABLE, Session, Stopped, engine_named
 from cpubisect.store import Store
+from cpubisect.tracker import Post
+from cpubisect.trackers import Ticket, tracker_of
 from cpubisect.worker import Worker
 from cpubisect.workloads.catalog import tests_of
 from cpubisect.workloads.host import Status, examine
@@ -287,6 +290,49 @@ def report_command(bisection: int | None, form: str, as_json: bool) -> None:
         click.echo(json.dumps(data, indent=2))
     else:
         click.echo({"text": report.as_text, "markdown": report.as_markdown}[form](data), nl=False)
+
+
+@main.command("attach")
+@click.argument("bisection", metavar="ID", type=int)
+@click.option("--github", metavar="OWNER/REPO#N", help="Comment on this issue or pull request; token: $GITHUB_TOKEN.")
+@click.option("--jira", metavar="URL", help="Comment on issue --key of this Jira; token: $JIRA_TOKEN, and on Cloud "
+              "$JIRA_USER.")  # fmt: skip
+@click.option("--key", metavar="KEY", help="The Jira issue, e.g. PROJECT-123.")
+@click.option("--mysql-bug", type=click.IntRange(1), metavar="N", help="Write the files for bug N of bugs.mysql.com.")
+@click.option("--to", type=click.Path(path_type=Path), metavar="DIRECTORY",
+              help="Where to write files [default: bisection-ID]; alone: post nothing.")  # fmt: skip
+@click.option("--no-files", is_flag=True, help="Only the text.")
+@click.option("--dry-run", is_flag=True, help="Show what would be posted; send and write nothing.")
+@click.option("--again", is_flag=True, help="Post even if it was posted before.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--json", "as_json", is_flag=True, help="How it ended as JSON on standard output, and only that.")
+@explained
+def attach_command(
+    bisection: int, no_files: bool, dry_run: bool, again: bool, yes: bool, as_json: bool, **ticket: Any
+) -> None:
+    """Post the report of bisection ID to a ticket, once.
+
+    It is shown before, and you are asked. Running it again is safe: it looks at the ticket first.
+
+    \b
+    Examples:
+      bisect attach 3 --github me/rocksdb#12
+      bisect attach 3 --jira https://jira.example.org --key DB-42 --yes
+      bisect attach 3 --mysql-bug 99999 --to ~/bug-99999
+    """
+    tracker = tracker_of(Ticket(**ticket), bisection, os.environ)
+
+    def confirm(post: Post) -> bool:
+        if not (yes or sys.stdin.isatty()):
+            raise UserError("there is no terminal to ask at", "--yes posts without asking, --dry-run only shows")
+        if not (as_json and yes):
+            click.echo(preview(post), err=as_json)
+        return yes or click.confirm("Post this?", err=True)
+
+    outcome = attach(_session(), bisection, tracker, confirm, Wish(dry_run=dry_run, again=again, files=not no_files))
+    click.echo(json.dumps(outcome.to_json(), indent=2) if as_json else ending(outcome))
+    if outcome.state is State.DECLINED:
+        sys.exit(1)
 
 
 @main.command()

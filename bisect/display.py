@@ -156,6 +156,10 @@ def _told(kind: str, data: dict[str, Any]) -> str:
             return f"{sha} has the code of {data['twin'][:12]}: its probes count for both"
         case "stopped":
             return f"stopped: {data['why']}"
+        case "attaching":
+            return f"attaching the report: {data['where']}"
+        case "attached":
+            return f"the report is attached: {data['url'] or data['where']}"
         case "verdict":
             return f"{data['kind_of']}: {data['summary']}"
         case _:

@@ -12,7 +12,7 @@ ROOMS = ("bisect", "builders", "workloads", "web", "example")
 LEAVES = {"errors", "version", "process", "engine"}
 PURE = {
     *("changepoint", "channel", "choice", "costs", "ends", "path", "posterior", "price", "search", "situation"),
-    *("stats", "suspects", "verdict"),
+    *("stats", "suspects", "verdict", "harmless", "shorten"),
 }
 
 

@@ -14,7 +14,7 @@ from cpubisect.example.history import Generated
 from cpubisect.store import Store
 
 COMMANDS = ["start", "list", "status", "log", "suspects", "resume", "cancel", "report"]
-COMMANDS += ["artifacts", "tests", "doctor", "serve", "worker"]
+COMMANDS += ["artifacts", "tests", "doctor", "serve", "worker", "attach"]
 
 
 def bisect(*words: str) -> Result:
