@@ -25,6 +25,7 @@ from cpubisect.display import Display, describe, latest
 from cpubisect.errors import UserError
 from cpubisect.paths import Home
 from cpubisect.question import Find, MetricChoice
+from cpubisect.report_words import verdicts
 from cpubisect.session import RESUMABLE, Session, Stopped, engine_named
 from cpubisect.store import Store
 from cpubisect.tracker import Post
@@ -171,8 +172,8 @@ def _run(session: Session, bisection: int, *, as_json: bool, quiet: bool, among:
     if verdict is None:
         click.echo(f"bisect: bisection {bisection} was cancelled", err=True)
         sys.exit(CANCELLED)
-    data = report.gather(session, bisection)
-    click.echo(json.dumps(data, indent=2) if as_json else report.as_text(data).rstrip())
+    form = report.Form.JSON if as_json else report.Form.TEXT
+    click.echo(report.render(session, bisection, form), nl=False)
 
 
 @main.command("list")
@@ -230,7 +231,7 @@ def status(bisection: int | None, as_json: bool) -> None:
     events = session.store.events(data["id"])
     said = [line for _, _, kind, found in events if (line := describe(kind, found))]
     if data["verdict"]:
-        for name, verdict in report.verdicts(data).items():
+        for name, verdict in verdicts(data).items():
             click.echo(f"  {name}{verdict['kind']}: {verdict['summary']}")
     else:
         for line in [*latest(events, ("price", "posterior", "next")), *said[-1:]]:
@@ -279,17 +280,39 @@ def cancel(bisection: int) -> None:
 
 @main.command("report")
 @click.argument("bisection", metavar="[ID]", type=int, required=False)
-@click.option("--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True)
+@click.option("--format", "form", type=click.Choice([form.value for form in report.Form]), default="text",
+              show_default=True, help="text for bugs.mysql.com (76 columns), markdown for GitHub, html in one file, "
+              "svg or png of the chart, bundle for a tar.gz with everything and a reproduce.sh.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
+@click.option("--output", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write there instead of to standard output; below a directory, a name is chosen.")  # fmt: skip
 @explained
-def report_command(bisection: int | None, form: str, as_json: bool) -> None:
-    """Print the answer of bisection ID (default: the latest), ready for a bug report."""
+def report_command(bisection: int | None, form: str, as_json: bool, output: Path | None) -> None:
+    """Print the answer of bisection ID (default: the latest), ready for a bug report.
+
+    \b
+    Examples:
+      bisect report
+      bisect report 3 --format markdown
+      bisect report 3 --format html --output report.html
+      bisect report 3 --format png > chart.png
+      bisect report 3 --format bundle --output .
+    """
     session = _session()
-    data = report.gather(session, _latest(session) if bisection is None else bisection)
-    if as_json or form == "json":
-        click.echo(json.dumps(data, indent=2))
-    else:
-        click.echo({"text": report.as_text, "markdown": report.as_markdown}[form](data), nl=False)
+    wanted = report.Form(report.Form.JSON if as_json else form)
+    number = _latest(session) if bisection is None else bisection
+    if wanted.binary and output is None and sys.stdout.isatty():
+        raise UserError(f"a terminal cannot show the form {wanted}", "add --output FILE, or send it to a file with >")
+    content = report.render(session, number, wanted)
+    if output is None:
+        click.echo(content, nl=False)
+        return
+    target = output / report.file_name(session, number, wanted) if output.is_dir() else output
+    try:
+        target.write_bytes(content)
+    except OSError as error:
+        raise UserError(f"cannot write {target} ({error.strerror})", "name another file with --output") from error
+    click.echo(f"wrote {target}", err=True)
 
 
 @main.command("attach")

@@ -14,7 +14,8 @@ from cpubisect.readings import cpu_samples, instructions, mean_profile
 from cpubisect.route import merged_paths
 from cpubisect.search import Found, State, percent_change
 from cpubisect.stats import Step, step
-from cpubisect.verdict import Culprit, FunctionChange, Group
+from cpubisect.variables import changed_variables
+from cpubisect.verdict import ChangedFile, Culprit, FunctionChange, Group
 from cpubisect.workloads.probe import CONTEXT_SWITCHES, CPU, INSTRUCTIONS, QPS
 
 FEWEST_ROUNDS = 5
@@ -28,6 +29,7 @@ INSIDE_SHARE = 0.5
 """A merge's step is looked for inside it if the merged branch itself shows this part of it."""
 
 FUNCTIONS_KEPT = 40
+FILES_KEPT = 60
 
 Findings = tuple[list[Culprit], list[Group]]
 
@@ -209,6 +211,7 @@ class Confirmer:
                 raise
             note = f"its CPU time cannot be measured: {reason}"
         details = self._bench.history.describe(sha)
+        files = sorted(details.files, key=lambda file: -((file.added or 0) + (file.deleted or 0)))
         return Culprit(
             sha=sha,
             parent=parent,
@@ -219,7 +222,15 @@ class Confirmer:
             functions=functions,
             inside=path.inside,
             note=note,
+            message=details.message,
+            files=tuple(ChangedFile(file.path, file.added, file.deleted) for file in files[:FILES_KEPT]),
+            more_files=max(0, len(files) - FILES_KEPT),
+            variables=changed_variables(self._variables(parent), self._variables(sha)),
         )
+
+    def _variables(self, sha: str) -> Mapping[str, str]:
+        bench = self._bench
+        return bench.store.variables(bench.bisection, sha, bench.test.name, (Purpose.SEARCH, Purpose.CLOCK))
 
     def _group(self, path: Path, found: Found, why: str, commits: tuple[str, ...] = ()) -> Group:
         return Group(

@@ -6,6 +6,7 @@ from enum import StrEnum
 from math import ceil
 
 from cpubisect.stats import Step, spread_percent
+from cpubisect.variables import changed_variables
 
 DEFAULT_MIN_STEP = 0.5
 """Percent: the floor of the smallest step looked for, as in the instruction metrics of rustc-perf's 'small' class."""
@@ -62,49 +63,10 @@ def surely_differs(change: Step, direction: int, at_least: float) -> bool:
     return change.sure and direction * change.percent >= at_least
 
 
-IGNORED_VARIABLES = (
-    "basedir",
-    "character_sets_dir",
-    "datadir",
-    "general_log_file",
-    "gtid",
-    "hostname",
-    "innodb_data_home_dir",
-    "innodb_log_group_home_dir",
-    "innodb_undo_directory",
-    "innodb_version",
-    "last_insert",
-    "lc_messages",
-    "license",
-    "log_bin_basename",
-    "log_bin_index",
-    "log_error",
-    "pid_file",
-    "plugin_dir",
-    "port",
-    "protocol_version",
-    "pseudo_",
-    "rand_seed",
-    "relay_log",
-    "secure_file",
-    "server_uuid",
-    "slave_load_tmpdir",
-    "slow_query_log_file",
-    "socket",
-    "system_time_zone",
-    "timestamp",
-    "tls_version",
-    "tmpdir",
-    "version",
-    "wsrep",
-)
-"""Prefixes of variables that differ between any two servers or say nothing about cost."""
-
-
 def changed_defaults(good: Mapping[str, str], bad: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """Variables both servers have with different values that nobody set, as name → (good's, bad's)."""
     return {
-        name: (good[name], bad[name])
-        for name in sorted(good.keys() & bad.keys())
-        if good[name] != bad[name] and not name.lower().startswith(IGNORED_VARIABLES)
+        found.name: (found.before, found.after)
+        for found in changed_variables(good, bad)
+        if found.before is not None and found.after is not None
     }

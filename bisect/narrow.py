@@ -76,8 +76,17 @@ class Narrower:
         self._price(path, pricing, self._weigher(prior, state)(0, path.size - 1))
         while isinstance(move := next_move(state, self._weigher(prior, state), pricing.now()), Measure):
             sha = path.built(move.number)
+            low = max(number for number in state.costs if number < move.number)
+            high = min(number for number in state.costs if number > move.number)
             self._bench.watch(
-                "next", sha=sha, number=move.number, of=path.size - 1, why=move.why, inside=list(path.inside)
+                "next",
+                sha=sha,
+                number=move.number,
+                of=path.size - 1,
+                why=move.why,
+                low=path.built(low),
+                high=path.built(high),
+                inside=list(path.inside),
             )
             try:
                 state = state.with_cost(move.number, self.cost(sha))

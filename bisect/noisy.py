@@ -18,6 +18,9 @@ from cpubisect.situation import ENOUGH, NoStep, Probe, Situation, Steps
 MOST_ROUNDS = 60
 """Ends that don't surely differ after so many readings each count as equal."""
 
+LEAST_TOLD = 0.005
+"""A gap that holds the step with less than this probability is not worth a place in the journal."""
+
 
 class NoisySearch:
     """Searches one path for steps of `min_step` percent in a direction; every reading is in the store at once, and a
@@ -129,6 +132,11 @@ class NoisySearch:
             drift_percent=now.drift,
             layout_percent=now.layout,
             bits=uncertainty(now.probabilities),
+            gaps=[
+                [self._path.built(first), self._path.built(last), round(float(probability), 4)]
+                for (first, last), probability in zip(now.gaps, now.probabilities, strict=True)
+                if probability >= LEAST_TOLD
+            ],
             inside=list(self._path.inside),
         )
 

@@ -68,3 +68,10 @@ def _one_at_a_time(target: Path) -> Iterator[None]:
     with target.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def public_origin(path: Path) -> str:
+    """The URL a clone was made from, without a name or password in it; empty if that was a path, or is not known."""
+    done = run(["git", "-C", path, "config", "--get", "remote.origin.url"], timeout_s=30)
+    url = done.output.strip()
+    return re.sub(r"(?<=://)[^/@]*@", "", url) if done.ok and is_url(url) and not url.startswith("file:") else ""

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import fmean, variance
 
 from scipy.stats import t as student
@@ -53,8 +54,8 @@ def step(before: Sequence[float], after: Sequence[float], confidence: float = CO
     if error == 0.0:
         return Step(percent, percent, percent, 0.0)
     freedom = (a + b) ** 2 / (a**2 / max(1, len(before) - 1) + b**2 / max(1, len(after) - 1))
-    half = float(student.ppf((1 + confidence) / 2, freedom)) * error
-    visible = half + float(student.ppf(POWER, freedom)) * error
+    half = _quantile((1 + confidence) / 2, freedom) * error
+    visible = half + _quantile(POWER, freedom) * error
     return Step(
         percent,
         _bounded(log_ratio - half),
@@ -63,15 +64,25 @@ def step(before: Sequence[float], after: Sequence[float], confidence: float = CO
     )
 
 
-def interval(samples: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Student's interval of the mean, in the samples' unit; unbounded for one sample. Raises ValueError for none."""
+@dataclass(frozen=True)
+class Level:
+    """The mean of some samples with its interval, in their own unit; the interval is None with less than two."""
+
+    mean: float
+    low: float | None
+    high: float | None
+
+
+def level(samples: Sequence[float], confidence: float = CONFIDENCE) -> Level:
+    """The mean of samples and its Student interval; raises ValueError if there are none."""
     if not samples:
-        raise ValueError("an interval needs samples")
+        raise ValueError("a level needs samples")
     mean = fmean(samples)
-    if len(samples) == 1:
-        return -math.inf, math.inf
-    half = float(student.ppf((1 + confidence) / 2, len(samples) - 1)) * math.sqrt(variance(samples) / len(samples))
-    return mean - half, mean + half
+    if len(samples) < 2:
+        return Level(mean, None, None)
+    error = math.sqrt(variance(samples, mean) / len(samples))
+    half = _quantile((1 + confidence) / 2, len(samples) - 1) * error
+    return Level(mean, mean - half, mean + half)
 
 
 def spread_percent(samples: Sequence[float]) -> float:
@@ -83,6 +94,12 @@ def standard_error_percent(samples: Sequence[float]) -> float:
     """Standard error of the mean in percent of it; infinite for fewer than two samples."""
     relative = _relative_variance(samples)
     return math.inf if relative is None else math.sqrt(relative / len(samples)) * 100
+
+
+@lru_cache(maxsize=1024)
+def _quantile(probability: float, freedom: float) -> float:
+    """Student's; asked for again and again with the same few whole degrees of freedom."""
+    return float(student.ppf(probability, freedom))
 
 
 def _relative_variance(samples: Sequence[float]) -> float | None:

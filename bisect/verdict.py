@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from cpubisect.stats import Step
+from cpubisect.variables import ChangedVariable
 
 
 class Kind(StrEnum):
@@ -37,12 +38,23 @@ class FunctionChange:
 
 
 @dataclass(frozen=True)
+class ChangedFile:
+    """Lines that a commit added to one file and removed from it; both None for a binary file."""
+
+    path: str
+    added: int | None
+    removed: int | None
+
+
+@dataclass(frozen=True)
 class Culprit:
     """A commit whose step is confirmed: it and its parent were built and measured.
 
     `steps` maps a metric to the change from parent to commit; `share` is its part of the whole difference between
     the ends, as a ratio; `inside` names the merges it came in by, outermost first; `probability` is how sure the search
-    was of the commit before it was confirmed (None on an exact metric, where there is no doubt).
+    was of the commit before it was confirmed (None on an exact metric, where there is no doubt). `message` is the whole
+    commit message; `files` are what it changed against its first parent, the most changed first, and `more_files` says
+    how many were left out; `variables` are the server variables that changed from the parent's server to its own.
     """
 
     sha: str
@@ -56,6 +68,10 @@ class Culprit:
     share: float | None = None
     note: str = ""
     probability: float | None = None
+    message: str = ""
+    files: tuple[ChangedFile, ...] = ()
+    more_files: int = 0
+    variables: tuple[ChangedVariable, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ ROOMS = ("bisect", "builders", "workloads", "web", "example")
 LEAVES = {"errors", "version", "process", "engine"}
 PURE = {
     *("changepoint", "channel", "choice", "costs", "ends", "path", "posterior", "price", "search", "situation"),
-    *("stats", "suspects", "verdict", "harmless", "shorten"),
+    *("stats", "suspects", "variables", "verdict", "harmless", "shorten"),
+    *("chart", "chart_layers", "chart_look", "commit_axis"),
 }
 
 
