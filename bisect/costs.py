@@ -19,6 +19,14 @@ class Cost:
     attributed: Mapping[str, float] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class CallGraph:
+    """What one build costs per query by function (self cost) and by (caller, callee) during those calls (inclusive)."""
+
+    functions: Mapping[str, float]
+    calls: Mapping[tuple[str, str], float]
+
+
 _OPERATOR = re.compile(r"\boperator(?:\(\)|\[\]|->\*?|<=>|<<=?|>>=?|&&|\|\||\+\+|--|[-+*/%^&|!=<>]=?|[~,])?")
 
 

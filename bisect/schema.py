@@ -96,6 +96,7 @@ probes = Table(
     Column("variables", JSON, nullable=False),
     Column("commands", JSON, nullable=False),
     Column("attributed", LargeBinary),
+    Column("calls", LargeBinary),
     Index("probes_by_build", "bisection", "build", "purpose"),
 )
 
@@ -146,7 +147,12 @@ def _add_code(connection: Connection) -> None:
         connection.execute(text("ALTER TABLE builds ADD COLUMN code VARCHAR NOT NULL DEFAULT ''"))
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_all, _attributed_and_suspects, _add_code)
+def _add_calls(connection: Connection) -> None:
+    if "calls" not in {column["name"] for column in inspect(connection).get_columns("probes")}:
+        connection.execute(text("ALTER TABLE probes ADD COLUMN calls BLOB"))
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_all, _attributed_and_suspects, _add_code, _add_calls)
 """Applied in order, each once; the count of those applied is SQLite's `user_version`. Append, never edit."""
 
 

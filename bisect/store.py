@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 
 from cpubisect import schema
 from cpubisect.builders.build import BuildResult
+from cpubisect.costs import CallGraph
 from cpubisect.errors import Missing, UserError
 from cpubisect.workloads.probe import Samples
 
@@ -368,6 +369,7 @@ class Store:
             "variables": dict(result.variables) if result else {},
             "commands": list(result.commands) if result else [],
             "attributed": pack(result.attributed) if result else None,
+            "calls": pack_calls(result.calls) if result and result.calls else None,
         }
         with self._write() as connection:
             inserted = connection.execute(insert(schema.probes).values(values)).inserted_primary_key
@@ -385,7 +387,8 @@ class Store:
     ) -> list[ProbeRow]:
         """Finished probes in the order they were made; of one build, purpose or test where one is given."""
         table = schema.probes
-        query = select(table).where(table.c.bisection == bisection).order_by(table.c.id)
+        columns = [column for column in table.c if column is not table.c.calls]
+        query = select(*columns).where(table.c.bisection == bisection).order_by(table.c.id)
         if build is not None:
             query = query.where(table.c.build == build)
         if purpose is not None:
@@ -471,6 +474,22 @@ class Store:
         rows = self.read(query.order_by(probes.c.id).limit(1))
         return dict(rows[0][0]) if rows else {}
 
+    def calls(self, bisection: int, sha: str, purpose: str, test: str) -> CallGraph | None:
+        """The newest call graph of a commit that a probe for this purpose and test left; None if none did: they failed,
+        were made before calls were kept, or counted without callgrind."""
+        builds, probes = schema.builds, schema.probes
+        query = (
+            select(probes.c.profile, probes.c.calls)
+            .join(builds, builds.c.id == probes.c.build)
+            .where(probes.c.bisection == bisection, builds.c.sha == sha)
+            .where(probes.c.purpose == purpose, probes.c.test == test)
+            .where(probes.c.error.is_(None), probes.c.calls.is_not(None))
+            .order_by(probes.c.id.desc())
+            .limit(1)
+        )
+        rows = self.read(query)
+        return CallGraph(unpack(rows[0].profile), unpack_calls(rows[0].calls)) if rows else None
+
     def probed(self, bisection: int) -> list[ProbedBuild]:
         """The builds of a bisection that were probed at all, the one that was probed first before the others."""
         builds, probes = schema.builds, schema.probes
@@ -541,6 +560,20 @@ def unpack(blob: bytes) -> dict[str, float]:
     """The inverse of `pack`."""
     profile: dict[str, float] = json.loads(zlib.decompress(blob))
     return profile
+
+
+def pack_calls(calls: Mapping[tuple[str, str], float]) -> bytes:
+    """The edges of a call graph as compressed JSON: of each caller, its callees."""
+    callees: dict[str, dict[str, float]] = {}
+    for (caller, callee), cost in calls.items():
+        callees.setdefault(caller, {})[callee] = cost
+    return zlib.compress(json.dumps(callees).encode())
+
+
+def unpack_calls(blob: bytes) -> dict[tuple[str, str], float]:
+    """The inverse of `pack_calls`."""
+    callers: dict[str, dict[str, float]] = json.loads(zlib.decompress(blob))
+    return {(caller, callee): cost for caller, callees in callers.items() for callee, cost in callees.items()}
 
 
 def _configure(connection: sqlite3.Connection, _record: object) -> None:

@@ -40,12 +40,20 @@ class Profile:
     library: frozenset[str] = frozenset()
 
 
+LEAST_CALL = 1e-5
+"""Calls that cost less than this part of an operation are not kept. All of those together are 0.01 % of a RocksDB seek
+and 0.2 % of a transaction in MySQL 5.6 (with a limit of 0.01 %: 0.4 % and 2.3 %). What is left are 410 and 1,536 calls,
+in the store 8 and 25 kB: 1.3 and 1.5 times what the profile takes."""
+
+
 class PerOperation(NamedTuple):
-    """Instructions per operation: in total, by function (self cost), and by function with what libraries did for it."""
+    """Instructions per operation: in total, by function (self cost), by function with what libraries did for it, and by
+    (caller, callee) during those calls (inclusive cost; from LEAST_CALL of the total on)."""
 
     total: float
     functions: dict[str, float]
     attributed: dict[str, float]
+    calls: dict[tuple[str, str], float]
 
 
 class _Names:
@@ -156,7 +164,9 @@ def slope(low: Profile, high: Profile, operations: int) -> PerOperation:
     attributed = attribute(functions, calls, (low.library | high.library) - _own(low) - _own(high))
     by_function = {name: functions[name] / operations for name in sorted(functions)}
     with_library = {name: attributed[name] / operations for name in sorted(attributed)}
-    return PerOperation((high.total - low.total) / operations, by_function, with_library)
+    total = high.total - low.total
+    kept = {edge: calls[edge] / operations for edge in sorted(calls) if calls[edge] >= LEAST_CALL * total}
+    return PerOperation(total / operations, by_function, with_library, kept)
 
 
 def _own(profile: Profile) -> set[str]:

@@ -80,8 +80,9 @@ def probe(request: ProbeRequest) -> Samples:
     values: dict[str, tuple[float, ...]] = {}
     profile: Mapping[str, float] = {}
     attributed: Mapping[str, float] = {}
+    calls: Mapping[tuple[str, str], float] = {}
     if request.instructions and request.counter is Counter.CALLGRIND:
-        per_operation, profile, attributed = session.callgrind()
+        per_operation, profile, attributed, calls = session.callgrind()
         values[INSTRUCTIONS] = (per_operation,)
     hardware = request.instructions and request.counter is Counter.HARDWARE
     if request.clock or hardware:
@@ -100,6 +101,7 @@ def probe(request: ProbeRequest) -> Samples:
         profile=profile,
         commands=tuple(session.commands),
         attributed=attributed,
+        calls=calls,
     )
 
 

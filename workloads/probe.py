@@ -68,8 +68,10 @@ class Samples:
 
     `values` maps a metric of `METRICS` to its samples, one per repeated run; `profile` maps a function to its
     instructions per query (self cost; empty without callgrind); `attributed` is the same cost with what libraries did
-    added to the functions that called them; `variables` are the server's settings as read from it (empty for
-    db_bench); `commands` are the measuring command lines; `seconds` is the wall time of the probe.
+    added to the functions that called them; `calls` maps (caller, callee) to the instructions per query that those
+    calls cost, with all they call in turn (without the smallest, see callgrind.LEAST_CALL); `variables` are the
+    server's settings as read from it (empty for db_bench); `commands` are the measuring command lines; `seconds` is the
+    wall time of the probe.
     """
 
     values: Mapping[str, tuple[float, ...]]
@@ -80,3 +82,4 @@ class Samples:
     variables: Mapping[str, str] = field(default_factory=dict)
     commands: tuple[str, ...] = ()
     attributed: Mapping[str, float] = field(default_factory=dict)
+    calls: Mapping[tuple[str, str], float] = field(default_factory=dict)

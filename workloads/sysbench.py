@@ -22,6 +22,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from cpubisect.workloads import callgrind, clock
 from cpubisect.workloads.counters import Counting
@@ -54,6 +55,8 @@ _EVEN_UNDO = ("--loose-innodb_undo_logs=1", "--loose-innodb_rollback_segments=1"
 _RUN_TIMEOUT_S = 3600.0
 _OWN_VARIABLES = frozenset({"server_uuid", "server_uid", "timestamp"})
 _SERVER_OPTION = re.compile(rf"{re.escape(SERVER_PREFIX)}[a-z][\w-]*")
+
+_Name = TypeVar("_Name", str, tuple[str, str])
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,7 @@ def probe(request: ProbeRequest) -> Samples:
     values: dict[str, tuple[float, ...]] = {}
     profile: dict[str, float] = {}
     attributed: dict[str, float] = {}
+    calls: dict[tuple[str, str], float] = {}
     commands: list[str] = []
     with short_directory(request.scratch) as sockets:
         bench = _Bench(
@@ -104,7 +108,7 @@ def probe(request: ProbeRequest) -> Samples:
         )
         loaded, variables = _load(bench)
         if request.instructions and request.counter is Counter.CALLGRIND:
-            values[INSTRUCTIONS], profile, attributed = _count(bench, loaded, commands)
+            values[INSTRUCTIONS], profile, attributed, calls = _count(bench, loaded, commands)
         hardware = request.instructions and request.counter is Counter.HARDWARE
         if request.clock or hardware:
             values |= _time(bench, loaded, commands, hardware=hardware)
@@ -117,6 +121,7 @@ def probe(request: ProbeRequest) -> Samples:
         variables=variables,
         commands=tuple(commands),
         attributed=attributed,
+        calls=calls,
     )
 
 
@@ -148,8 +153,8 @@ def _comparable(variables: Mapping[str, str], bench: _Bench) -> dict[str, str]:
 
 def _count(
     bench: _Bench, loaded: Place, commands: list[str]
-) -> tuple[tuple[float, ...], dict[str, float], dict[str, float]]:
-    """Instructions per query by callgrind, with the mean profiles: self cost, and with what libraries did."""
+) -> tuple[tuple[float, ...], dict[str, float], dict[str, float], dict[tuple[str, str], float]]:
+    """Instructions per query by callgrind, with the mean profiles: self cost, with what libraries did, and by call."""
     place = bench.place("count")
     place.copy_data(loaded)
     out = place.log.with_name("callgrind.out")
@@ -188,10 +193,11 @@ def _count(
         words = client.run_command(seed=FIRST_SEED, events=events_for(plan.queries, queries_per_event), seconds=0)
         commands += [" ".join(server.command), " ".join(words)]
     costs = tuple(one.total for one in counted)
-    return costs, _mean([one.functions for one in counted]), _mean([one.attributed for one in counted])
+    profile, attributed = _mean([one.functions for one in counted]), _mean([one.attributed for one in counted])
+    return costs, profile, attributed, _mean([one.calls for one in counted])
 
 
-def _mean(profiles: Sequence[Mapping[str, float]]) -> dict[str, float]:
+def _mean(profiles: Sequence[Mapping[_Name, float]]) -> dict[_Name, float]:
     names = sorted({name for one in profiles for name in one})
     return {name: sum(one.get(name, 0.0) for one in profiles) / len(profiles) for name in names}
 

@@ -4,11 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cpubisect.builders.build import BuildResult, Outcome, Recipe, Repair, Toolchain
+from cpubisect.costs import CallGraph
 from cpubisect.errors import UserError
 from cpubisect.schema import MIGRATIONS
-from cpubisect.store import ProbedBuild, Store, SuspectRow, pack
+from cpubisect.store import ProbedBuild, ProbeRow, Store, SuspectRow, pack, pack_calls, unpack_calls
 from cpubisect.workloads.probe import Counter, Samples
 
 TOOLCHAIN = Toolchain("gcc-12", "gcc-12", "g++-12", "ar", "ranlib", "12.2.0")
@@ -23,7 +26,15 @@ def build_result(sha: str, outcome: Outcome = Outcome.BUILT) -> BuildResult:
 def samples(count: float) -> Samples:
     values = {"instructions/query": (count,), "cpu us/query": (1.5, 1.25)}
     return Samples(
-        values, Counter.CALLGRIND, {"rows": "10"}, 2.0, {"f(int)": 3.5}, {"a": "ON"}, ("run it",), {"f(int)": 4.5}
+        values,
+        Counter.CALLGRIND,
+        {"rows": "10"},
+        2.0,
+        {"f(int)": 3.5},
+        {"a": "ON"},
+        ("run it",),
+        {"f(int)": 4.5},
+        {("f(int)", "g"): 1.0},
     )
 
 
@@ -173,9 +184,11 @@ def test_a_store_of_version_1_is_upgraded_and_keeps_what_it_held(tmp_path: Path)
     plain.close()
     store = Store(path)
     (old,) = store.probes(5)
+    assert store.calls(5, "c0ffee", "search", "scan") is None
     assert (old.profile, old.attributed, old.values) == ({"f(int)": 3.5}, {}, {"instructions/query": (7.0,)})
     store.add_probe(5, 3, "search", "scan", {}, 3.0, samples(9.0), seconds=1.0, counter="callgrind")
     assert store.probes(5)[1].attributed == {"f(int)": 4.5}
+    assert store.calls(5, "c0ffee", "search", "scan") == CallGraph({"f(int)": 3.5}, {("f(int)", "g"): 1.0})
     store.set_suspects(5, "main", [SuspectRow(1, "c0ffee", 1.0, {})])
     store.close()
     reopened = Store(path)
@@ -199,6 +212,35 @@ def test_a_ranking_replaces_the_one_before_and_comes_strongest_first(store: Stor
     assert store.suspects(bisection, "main") == [rows[1], rows[0], rows[2]]
     assert store.suspects(bisection, "merge") == rows[:1]
     assert store.suspects(other, "main") == []
+
+
+def test_the_newest_call_graph_of_a_commit_is_read_by_itself(store: Store) -> None:
+    bisection, other = begin(store), begin(store)
+    build = store.add_build(bisection, build_result("c0ffee"), "d1gest", 1.0)
+    store.use_build(other, build.id)
+
+    def add(purpose: str, cost: float | None, *, of: int = bisection, error: str | None = None) -> None:
+        calls = {("f(int)", "g"): cost} if cost is not None else {}
+        found = None if error else replace(samples(9.0), calls=calls)
+        store.add_probe(of, build.id, purpose, "scan", {}, 2.0, found, seconds=1.0, counter="x", error=error)
+
+    add("search", None)
+    assert store.calls(bisection, "c0ffee", "search", "scan") is None, "counted by the hardware"
+    for cost in (1.0, 2.0):
+        add("search", cost)
+    add("clock c0ffee", 3.0)
+    add("search", 4.0, of=other)
+    add("search", None, error="it crashed")
+    found = store.calls(bisection, "c0ffee", "search", "scan")
+    assert found == CallGraph({"f(int)": 3.5}, {("f(int)", "g"): 2.0})
+    assert store.calls(bisection, "c0ffee", "search", "insert") is None
+    assert store.calls(bisection, "beef", "search", "scan") is None
+    assert "calls" not in ProbeRow.__dataclass_fields__, "lists of probes stay small"
+
+
+@given(st.dictionaries(st.tuples(st.text(max_size=3), st.text(max_size=3)), st.floats(allow_nan=False)))
+def test_calls_come_out_of_the_store_as_they_went_in(calls: dict[tuple[str, str], float]) -> None:
+    assert unpack_calls(pack_calls(calls)) == calls
 
 
 def test_what_is_no_database_is_refused(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpubisect.process import run
-from cpubisect.workloads.callgrind import Profile, command, count, normalise, parse_profile, slope
+from cpubisect.workloads.callgrind import LEAST_CALL, Profile, command, count, normalise, parse_profile, slope
 
 HEADER = "# callgrind format\nversion: 1\npositions: line\nevents: Ir\nsummary: 0\n\n"
 
@@ -146,6 +146,15 @@ def test_slope_adds_up_and_leaves_out_what_did_not_change(start: dict[str, int],
     assert found.attributed == found.functions, "without calls nothing is attributed"
 
 
+def test_calls_of_an_operation_are_kept_unless_they_are_tiny() -> None:
+    low = Profile(500, {"main": 500}, {("main", "open"): 300, ("main", "get"): 100, ("get", "rare"): 7})
+    functions = {"main": 500, "get": 1_999_980, "rare": 20}
+    calls = {("main", "open"): 300, ("main", "get"): 2_000_100, ("get", "rare"): 7 + 19, ("get", "often"): 20}
+    found = slope(low, Profile(2_000_500, functions, calls), 1000)
+    assert LEAST_CALL * found.total * 1000 == 20
+    assert found.calls == {("main", "get"): 2000.0, ("get", "often"): 0.02}
+
+
 SOURCE = """
 #include <stdlib.h>
 #include <string.h>
@@ -190,6 +199,9 @@ def test_a_real_slope_is_exact(program: Path, tmp_path: Path) -> None:
     assert near.functions["fib"] == far.functions["fib"] == int(near.functions["fib"])
     assert near.functions["operation"] > 50, "inlined code belongs to the function it is inlined into"
     assert not {"inlined", "once"} & near.functions.keys()
+    assert near.calls["main", "operation"] == pytest.approx(near.total - near.functions["main"], rel=1e-3)
+    assert near.calls["operation", "lean"] == near.functions["lean"]
+    assert not any("once" in edge for edge in near.calls)
 
 
 @pytest.mark.parametrize("toggle", ["", "operation"])

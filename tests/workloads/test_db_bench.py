@@ -126,6 +126,8 @@ def test_a_new_function_is_in_the_profile(build: Build, tmp_path: Path) -> None:
     assert samples.profile["added_function"] == pytest.approx(samples.profile["lookup"] / 10, rel=0.03)
     assert sum(samples.attributed.values()) == pytest.approx(sum(samples.profile.values()), rel=1e-6)
     assert samples.attributed["added_function"] >= samples.profile["added_function"]
+    called = sum(cost for (_, callee), cost in samples.calls.items() if callee == "added_function")
+    assert called == pytest.approx(samples.profile["added_function"], rel=0.01)
 
 
 def test_two_probes_agree_exactly(build: Build, tmp_path: Path) -> None:

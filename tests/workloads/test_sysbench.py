@@ -300,6 +300,13 @@ def test_what_libraries_did_is_in_the_servers_own_functions(point_query: Samples
     assert any(attributed[name] > cost * 1.01 for name, cost in own.items() if name in attributed)
 
 
+def test_calls_are_per_query_like_the_profile(point_query: Samples) -> None:
+    mean = sum(point_query.values[INSTRUCTIONS]) / 2
+    (dispatch,) = {callee for _, callee in point_query.calls if callee.startswith("dispatch_command")}
+    entered = sum(cost for (caller, callee), cost in point_query.calls.items() if callee == dispatch != caller)
+    assert entered == pytest.approx(mean, rel=0.01)
+
+
 def test_two_probes_agree(artifact: Path, tmp_path: Path, point_query: Samples) -> None:
     again = probe(_request(artifact, tmp_path, "point-query"))
     assert again.values.keys() == {INSTRUCTIONS}
