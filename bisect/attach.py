@@ -1,9 +1,8 @@
 """A bisection's report posted to a ticket: shown first, and never twice by accident."""
 
-import contextlib
-import fcntl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +11,7 @@ from cpubisect.documents import documents
 from cpubisect.errors import UserError
 from cpubisect.folder import write
 from cpubisect.harmless import visible
+from cpubisect.locks import hold
 from cpubisect.remote import Doubtful, Patience
 from cpubisect.session import Session
 from cpubisect.store import BisectionRow
@@ -196,14 +196,8 @@ def _finished(session: Session, bisection: int) -> BisectionRow:
     return row
 
 
-@contextlib.contextmanager
-def _alone(folder: Path, marker: str) -> Iterator[None]:
-    folder.mkdir(exist_ok=True)
-    with (folder / f"attach-{marker.rpartition(':')[2]}.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise UserError(
-                "this bisection is being attached to the same ticket by another process", "wait for it, then look"
-            ) from error
-        yield
+def _alone(folder: Path, marker: str) -> AbstractContextManager[None]:
+    refusal = UserError(
+        "this bisection is being attached to the same ticket by another process", "wait for it, then look"
+    )
+    return hold(folder / f"attach-{marker.rpartition(':')[2]}.lock", refusal)

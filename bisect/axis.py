@@ -4,13 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+from cpubisect import queries
 from cpubisect.commit_axis import Axis, Interval, Mark, Point, Range
 from cpubisect.display import describe
 from cpubisect.lab import Purpose
+from cpubisect.queries import SampleRow
 from cpubisect.question import Question
 from cpubisect.session import Session
 from cpubisect.stats import level
-from cpubisect.store import SampleRow
 from cpubisect.workloads.probe import CPU, INSTRUCTIONS
 
 Json = dict[str, Any]
@@ -32,16 +33,18 @@ def axis(session: Session, bisection: int, test: str | None = None) -> Axis:
     question = Question.from_json(row.question)
     asked = test or question.tests[0]
     verdict = _verdict_of(row.verdict, asked)
-    last = store.latest_events(bisection, (*_ACTIONS, *_THOUGHTS), asked)
+    last = {kind: data for kind, (_, _, data) in queries.latest_events(store, bisection, asked).items()}
     told = [(kind, data) for _, _, kind, data in store.events(bisection, kinds=_SEVERAL) if _is_about(data, asked)]
-    samples = [row for row in store.samples(bisection, asked, (INSTRUCTIONS, CPU)) if not row.error]
+    samples = [row for row in queries.samples(store, bisection, asked, (INSTRUCTIONS, CPU)) if not row.error]
     metric = verdict.get("metric") or last.get("regime", {}).get("metric") or _first_metric(samples)
     values = _values(samples, metric)
     for _, data in (event for event in told if event[0] == "equal-code"):
         values.setdefault(data["sha"], values.get(data["twin"], []))
-    dead = {data["sha"]: data["why"] for kind, data in told if kind == "unobservable"} | store.failures(bisection)
-    places = store.positions(bisection, MAIN, _shas(values, dead, last, verdict, question))
-    size, runs = store.shared_binaries(bisection, MAIN)
+    dead = {data["sha"]: data["why"] for kind, data in told if kind == "unobservable"} | queries.failures(
+        store, bisection
+    )
+    places = queries.positions(store, bisection, MAIN, _shas(values, dead, last, verdict, question))
+    size, runs = queries.shared_binaries(store, bisection, MAIN)
     points = sorted(
         (_point(*places[sha], sha, found) for sha, found in values.items() if sha in places and found),
         key=lambda point: point.position,

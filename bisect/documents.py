@@ -1,14 +1,22 @@
 """The files that a bisection has for a bug report, as bytes with their names."""
 
-import json
 from dataclasses import dataclass
 
 from cpubisect import report
+from cpubisect.report import Form
 from cpubisect.session import Session
 
 TEXT = "report.txt"
 MARKDOWN = "report.md"
-JSON = "report.json"
+FORMS = {
+    TEXT: Form.TEXT,
+    MARKDOWN: Form.MARKDOWN,
+    "report.html": Form.HTML,
+    "report.json": Form.JSON,
+    "chart.png": Form.PNG,
+    "bundle.tar.gz": Form.BUNDLE,
+}
+"""The files by name, in the order in which a reader would open them."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +33,4 @@ def documents(session: Session, bisection: int) -> list[Document]:
 
     Raises UserError for an unknown id.
     """
-    data = report.gather(session, bisection)
-    contents = (
-        (TEXT, "text/plain; charset=utf-8", report.as_text(data)),
-        (MARKDOWN, "text/markdown; charset=utf-8", report.as_markdown(data)),
-        (JSON, "application/json", json.dumps(data, indent=2) + "\n"),
-    )
-    return [Document(name, kind, text.encode("utf-8", "backslashreplace")) for name, kind, text in contents]
+    return [Document(name, form.media_type, report.render(session, bisection, form)) for name, form in FORMS.items()]

@@ -50,7 +50,7 @@ CAPTION = (
 )
 
 _FILL = {**PALETTE, "flame-ground": "#ffffff"}
-_TEXT = "#1a1a1a"
+_TEXT, _TEXT_IN_THE_DARK = "#1a1a1a", "#dde1e5"
 _ROW, _LINE, _MARGIN, _CELL = 18.0, 16.0, 4.0, 6.8
 """Pixels: the height of a frame and of a line of text, space at the edge, and the width of a monospaced character."""
 
@@ -81,8 +81,9 @@ def flame_svg(root: Frame, width: int = 1200) -> str:
     )
     _rect(svg, "flame-ground", (0, 0, width, high))
     whole = f"{_amount(root.before)} before, {_amount(root.after)} after, {_change(root, root)}"
-    _text(svg, _MARGIN, _LINE, f"instructions/query: {whole}", inner)
-    _text(svg, _MARGIN, 2 * _LINE, "colour: change of a frame in instructions/query", inner)
+    said = ElementTree.SubElement(svg, "g", {"class": "flame-said"})
+    _text(said, _MARGIN, _LINE, f"instructions/query: {whole}", inner)
+    _text(said, _MARGIN, 2 * _LINE, "colour: change of a frame in instructions/query", inner)
     _legend(svg, steps, (_MARGIN, 2 * _LINE + _MARGIN, inner / len(PALETTE)))
     whole_span = _span(root) or 1.0
     for frame, left, depth in _placed(root, 0.0, 0):
@@ -90,8 +91,13 @@ def flame_svg(root: Frame, width: int = 1200) -> str:
         box = (_MARGIN + place, bottom - _ROW * (depth + 1), part, _ROW)
         _draw(svg, frame, root, _class(frame.change, steps), box)
     for number, line in enumerate(caption, start=1):
-        _text(svg, _MARGIN, bottom + _LINE * number, line, inner)
+        _text(said, _MARGIN, bottom + _LINE * number, line, inner)
     return ElementTree.tostring(svg, encoding="unicode")
+
+
+def dark_rules() -> str:
+    """Style rules for a dark page: frames keep their colours, which carry dark text; what is beside them turns."""
+    return f".flame .flame-ground {{ fill: transparent; }}\n.flame-said .flame-text {{ fill: {_TEXT_IN_THE_DARK}; }}"
 
 
 def _span(frame: Frame) -> float:

@@ -87,9 +87,9 @@ class Lab:
                 bench.store.use_build(bench.bisection, row.id)
                 bench.watch("build-reused", sha=sha, outcome=row.outcome)
                 return row
-        bench.watch("build-started", sha=sha, toolchain=recipe.toolchain.name)
         started = time.time()
         log = bench.home.logs / f"build-{sha[:12]}-{recipe.key()[:8]}-{int(started)}.log"
+        bench.watch("build-started", sha=sha, toolchain=recipe.toolchain.name, log=str(log))
         settings = BuildSettings(
             ccache_dir=bench.home.ccache, patches_dir=bench.matrix.patches_dir, jobs=bench.question.jobs
         )

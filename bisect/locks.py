@@ -6,19 +6,17 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from cpubisect.errors import UserError
+
 PATIENCE_S = 1.0
 """Looking at a lock holds it for an instant; whoever wants it meanwhile tries again this long."""
 
 _PAUSE_S = 0.01
 
 
-class Held(Exception):
-    """Another process has the lock."""
-
-
 @contextlib.contextmanager
-def hold(path: Path) -> Iterator[None]:
-    """The lock of that file, alone; raises Held if another holder keeps it."""
+def hold(path: Path, refusal: UserError) -> Iterator[None]:
+    """The lock of that file, alone; raises the refusal if another holder keeps it."""
     path.parent.mkdir(exist_ok=True)
     deadline = time.monotonic() + PATIENCE_S
     with path.open("w") as lock:
@@ -28,7 +26,7 @@ def hold(path: Path) -> Iterator[None]:
                 break
             except BlockingIOError as error:
                 if time.monotonic() > deadline:
-                    raise Held(str(path)) from error
+                    raise refusal from error
                 time.sleep(_PAUSE_S)
         yield
 

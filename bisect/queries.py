@@ -1,6 +1,6 @@
 """What pages and lists read from the store: only the columns that they show, so that they stay quick as it grows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,16 +35,17 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class ProbeLine:
-    """A finished probe without its profile; `started` is in epoch seconds, `values` maps a metric to its samples."""
+class SampleRow:
+    """A finished probe without its profile: `sha` is the commit it measured, `values` maps metrics to its samples, the
+    rest is as in ProbeRow."""
 
     id: int
     build: int
     sha: str
     test: str
     purpose: str
-    started: float
     seconds: float
+    started: float
     error: str | None
     values: Mapping[str, tuple[float, ...]]
 
@@ -141,23 +142,34 @@ def summaries(store: Store, limit: int, offset: int = 0, ids: Sequence[int] | No
     ]
 
 
-def probe_lines(store: Store, bisection: int, probe: int | None = None) -> list[ProbeLine]:
-    """The finished probes of a bisection, or one of them, in the order they were made."""
-    probes, builds, samples = schema.probes, schema.builds, schema.samples
-    wanted = probes.c.bisection == bisection
-    if probe is not None:
-        wanted &= probes.c.id == probe
-    columns = [probes.c[name] for name in ("id", "build", "test", "purpose", "started", "seconds", "error")]
-    rows = store.read(
-        select(*columns, builds.c.sha).join(builds, builds.c.id == probes.c.build).where(wanted).order_by(probes.c.id)
+def samples(store: Store, bisection: int, test: str | None = None, metrics: Sequence[str] = ()) -> list[SampleRow]:
+    """Finished probes in the order they were made, without what takes long to read; of one test, and with the
+    samples of these metrics only, where they are given."""
+    probes, samples = schema.probes, schema.samples
+    query = (
+        select(
+            probes.c.id,
+            schema.builds.c.sha,
+            *(probes.c[name] for name in ("build", "test", "purpose", "seconds", "started", "error")),
+        )
+        .join(schema.builds, schema.builds.c.id == probes.c.build)
+        .where(probes.c.bisection == bisection)
     )
+    numbers = (
+        select(samples.c.probe, samples.c.metric, samples.c.value)
+        .join(probes, probes.c.id == samples.c.probe)
+        .where(probes.c.bisection == bisection)
+    )
+    if test is not None:
+        query, numbers = query.where(probes.c.test == test), numbers.where(probes.c.test == test)
+    if metrics:
+        numbers = numbers.where(samples.c.metric.in_(metrics))
     values: dict[int, dict[str, list[float]]] = {}
-    numbers = select(samples).join(probes, probes.c.id == samples.c.probe).where(wanted)
-    for probe_id, metric, _, value in store.read(numbers.order_by(samples.c.probe, samples.c.metric, samples.c.number)):
-        values.setdefault(probe_id, {}).setdefault(metric, []).append(value)
+    for probe, metric, value in store.read(numbers.order_by(samples.c.probe, samples.c.metric, samples.c.number)):
+        values.setdefault(probe, {}).setdefault(metric, []).append(value)
     return [
-        ProbeLine(**row._mapping, values={metric: tuple(found) for metric, found in values.get(row.id, {}).items()})
-        for row in rows
+        SampleRow(**row._mapping, values={metric: tuple(found) for metric, found in values.get(row.id, {}).items()})
+        for row in store.read(query.order_by(probes.c.id))
     ]
 
 
@@ -190,6 +202,35 @@ def places(store: Store, bisection: int, shas: Sequence[str]) -> dict[tuple[str,
     return {(path, sha): (position, subject) for path, sha, position, subject in rows}
 
 
+def positions(store: Store, bisection: int, path: str, shas: Collection[str]) -> dict[str, tuple[int, str]]:
+    """Where on one recorded path some commits are, each with its subject; without those that are not on it."""
+    found = places(store, bisection, list(shas))
+    return {sha: place for (name, sha), place in found.items() if name == path}
+
+
+def shared_binaries(store: Store, bisection: int, path: str) -> tuple[int, list[tuple[int, int]]]:
+    """The last position of a recorded path (0 if it is not recorded yet), and the first and last position of each
+    run of several commits that share one binary."""
+    table = schema.candidates
+    whole = (table.c.bisection == bisection, table.c.path == path)
+    first, last = func.min(table.c.position), func.max(table.c.position)
+    runs = select(first, last).where(*whole).group_by(table.c.same_binary_as).having(func.count() > 1)
+    size = store.read(select(func.coalesce(last, 0)).where(*whole))[0][0]
+    return int(size), [(row[0], row[1]) for row in store.read(runs.order_by(first))]
+
+
+def failures(store: Store, bisection: int) -> dict[str, str]:
+    """The commits of a bisection that do not build, each with the first line that says why."""
+    table = schema.builds
+    query = (
+        select(table.c.sha, table.c.first_error, table.c.outcome)
+        .join(schema.uses, schema.uses.c.build == table.c.id)
+        .where(schema.uses.c.bisection == bisection, table.c.outcome != "built")
+        .order_by(table.c.id)
+    )
+    return {row[0]: row[1] or row[2] for row in store.read(query)}
+
+
 def lengths(store: Store, bisection: int) -> dict[str, int]:
     """The number of commits on each recorded path, its beginning included."""
     table = schema.candidates
@@ -197,15 +238,16 @@ def lengths(store: Store, bisection: int) -> dict[str, int]:
     return {row[0]: row[1] for row in rows}
 
 
-def latest_events(store: Store, bisection: int) -> list[tuple[int, float, str, Json]]:
-    """The last event of each kind (and of each test, where there are several), as (id, epoch seconds, kind, data)."""
+def latest_events(store: Store, bisection: int, test: str) -> dict[str, tuple[int, float, Json]]:
+    """By kind, the last event that names this test or none at all, as (id, epoch seconds, data)."""
     table = schema.events
-    test = func.coalesce(func.json_extract(table.c.data, "$.test"), "")
-    newest = select(func.max(table.c.id)).where(table.c.bisection == bisection).group_by(table.c.kind, test)
+    named = table.c.data["test"].as_string()
+    asked = (table.c.bisection == bisection) & (named.is_(None) | (named == test))
+    newest = select(func.max(table.c.id)).where(asked).group_by(table.c.kind)
     rows = store.read(
         select(table.c.id, table.c.at, table.c.kind, table.c.data).where(table.c.id.in_(newest)).order_by(table.c.id)
     )
-    return [(row[0], row[1], row[2], row[3]) for row in rows]
+    return {row[2]: (row[0], row[1], row[3]) for row in rows}
 
 
 def tail(store: Store, bisection: int, limit: int) -> list[tuple[int, float, str, Json]]:

@@ -8,14 +8,16 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from cpubisect import queries
 from cpubisect.lab import Purpose
+from cpubisect.queries import SampleRow
 from cpubisect.question import Question
 from cpubisect.report_markdown import as_markdown
 from cpubisect.report_text import as_text
 from cpubisect.report_words import name_of
 from cpubisect.repositories import public_origin
 from cpubisect.session import Session
-from cpubisect.store import BuildRow, SampleRow
+from cpubisect.store import BuildRow
 from cpubisect.variables import changed_variables
 from cpubisect.verdict import finite
 from cpubisect.workloads.probe import METRICS
@@ -42,6 +44,21 @@ class Form(StrEnum):
         """Whether a terminal cannot show it."""
         return self in (Form.PNG, Form.BUNDLE)
 
+    @property
+    def media_type(self) -> str:
+        """What its bytes are, for a browser or a tracker."""
+        return MEDIA_TYPES[self]
+
+
+MEDIA_TYPES = {
+    Form.TEXT: "text/plain; charset=utf-8",
+    Form.MARKDOWN: "text/markdown; charset=utf-8",
+    Form.HTML: "text/html; charset=utf-8",
+    Form.JSON: "application/json",
+    Form.SVG: "image/svg+xml",
+    Form.PNG: "image/png",
+    Form.BUNDLE: "application/gzip",
+}
 
 ENDINGS = {Form.TEXT: "txt", Form.MARKDOWN: "md", Form.BUNDLE: "tar.gz"}
 """How the names of files end, where not in the form itself."""
@@ -86,7 +103,7 @@ def gather(session: Session, bisection: int) -> Json:
     question = row.question
     tests = Question.from_json(question).tests
     builds = store.builds(bisection)
-    samples = store.samples(bisection)
+    samples = queries.samples(store, bisection)
     probe_count, probe_seconds = store.probe_count(bisection)
     candidates = store.candidates(bisection)
     totals = {

@@ -7,8 +7,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from cpubisect import chart, picture
-from cpubisect.chart_look import dark_rules
+from cpubisect import chart, chart_look, flame_picture, picture
+from cpubisect.flame_of import flame_of
+from cpubisect.flame_picture import flame_svg
 from cpubisect.report_blocks import Code, Section, clean
 from cpubisect.report_builds import rests_on
 from cpubisect.report_charts import NARROW_WIDTH, WIDTH, along_commits
@@ -30,13 +31,22 @@ class Figure:
     narrow: Markup
 
 
-def _steps(_session: Session, _bisection: int, culprit: Json) -> Figure | None:
+def _steps(_session: Session, _bisection: int, culprit: Json, _test: str) -> Figure | None:
     """The culprit's step in every metric."""
     wide, narrow = (Markup(picture.svg(chart.steps(culprit["steps"], at))) for at in (_STEPS_WIDTH, _STEPS_NARROW))
     return Figure("The step against the parent in every metric, with 99 % intervals.", wide, narrow)
 
 
-CULPRIT_FIGURES: tuple[Callable[[Session, int, Json], Figure | None], ...] = (_steps,)
+def _flame(session: Session, bisection: int, culprit: Json, test: str) -> Figure | None:
+    """What the culprit changed along the calls from the root."""
+    frame = flame_of(session.store, bisection, culprit, test)
+    if frame is None:
+        return None
+    wide, narrow = (Markup(flame_svg(frame, width)) for width in (WIDTH, NARROW_WIDTH))
+    return Figure("Differential flame graph of the culprit against its parent.", wide, narrow)
+
+
+CULPRIT_FIGURES: tuple[Callable[[Session, int, Json, str], Figure | None], ...] = (_steps, _flame)
 """What is drawn of each culprit, in this order; None where there is nothing to draw."""
 
 
@@ -50,7 +60,10 @@ def as_html(session: Session, bisection: int, data: Json) -> str:
         lstrip_blocks=True,
     )
     found = [
-        (about(culprit, name, MOST_FUNCTIONS), _figures(session, bisection, culprit))
+        (
+            about(culprit, name, MOST_FUNCTIONS),
+            _figures(session, bisection, culprit, name.removesuffix(": ") or data["test"]),
+        )
         for name, culprit in culprits(clean(data))
     ]
     return environment.get_template("report.html").render(
@@ -59,13 +72,13 @@ def as_html(session: Session, bisection: int, data: Json) -> str:
         commits=[_commits(session, bisection, test, data) for test in data.get("tests", [data["test"]])],
         culprits=found,
         sections=_with_diffs(session, bisection, data, rest(data)),
-        dark=Markup(dark_rules()),
+        dark=Markup(f"{chart_look.dark_rules()}\n{flame_picture.dark_rules()}"),
         kind=lambda block: type(block).__name__,
     )
 
 
-def _figures(session: Session, bisection: int, culprit: Json) -> list[Figure]:
-    drawn = (draw(session, bisection, culprit) for draw in CULPRIT_FIGURES)
+def _figures(session: Session, bisection: int, culprit: Json, test: str) -> list[Figure]:
+    drawn = (draw(session, bisection, culprit, test) for draw in CULPRIT_FIGURES)
     return [figure for figure in drawn if figure is not None]
 
 

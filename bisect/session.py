@@ -5,6 +5,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -16,7 +17,7 @@ from cpubisect.engine import Engine
 from cpubisect.errors import UserError
 from cpubisect.history import History
 from cpubisect.lab import remove_leftovers
-from cpubisect.locks import Held, hold, is_held
+from cpubisect.locks import hold, is_held
 from cpubisect.panel import answer
 from cpubisect.paths import Home
 from cpubisect.question import MetricChoice, Question
@@ -140,16 +141,9 @@ class Session:
             watch=journal,
         )
 
-    @contextlib.contextmanager
-    def _alone(self, bisection: int) -> Iterator[None]:
-        with contextlib.ExitStack() as stack:
-            try:
-                stack.enter_context(hold(self._lock(bisection)))
-            except Held as error:
-                raise UserError(
-                    f"bisection {bisection} is being run by another process", f"`bisect status {bisection}` shows it"
-                ) from error
-            yield
+    def _alone(self, bisection: int) -> AbstractContextManager[None]:
+        hint = f"`bisect status {bisection}` shows it"
+        return hold(self._lock(bisection), UserError(f"bisection {bisection} is being run by another process", hint))
 
     def _lock(self, bisection: int) -> Path:
         return self.home.running / f"{bisection}.lock"

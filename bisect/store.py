@@ -5,7 +5,7 @@ import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -70,21 +70,6 @@ class ProbeRow:
     commands: tuple[str, ...]
     started: float
     attributed: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class SampleRow:
-    """A finished probe without its profile: `sha` is the commit it measured, `values` maps metrics to its samples, the
-    rest is as in ProbeRow."""
-
-    id: int
-    sha: str
-    test: str
-    purpose: str
-    seconds: float
-    started: float
-    error: str | None
-    values: Mapping[str, tuple[float, ...]]
 
 
 @dataclass(frozen=True)
@@ -231,24 +216,6 @@ class Store:
             query = query.where(table.c.path == path)
         return [(row[0], row[1], row[2], row[3], row[4]) for row in self.read(query)]
 
-    def positions(self, bisection: int, path: str, shas: Collection[str]) -> dict[str, tuple[int, str]]:
-        """Where on a recorded path some commits are, each with its subject; without those that are not on it."""
-        table = schema.candidates
-        query = select(table.c.sha, table.c.position, table.c.subject).where(
-            table.c.bisection == bisection, table.c.path == path, table.c.sha.in_(list(shas))
-        )
-        return {row[0]: (row[1], row[2]) for row in self.read(query)}
-
-    def shared_binaries(self, bisection: int, path: str) -> tuple[int, list[tuple[int, int]]]:
-        """The last position of a recorded path (0 if it is not recorded yet), and the first and last position of each
-        run of several commits that share one binary."""
-        table = schema.candidates
-        whole = (table.c.bisection == bisection, table.c.path == path)
-        first, last = func.min(table.c.position), func.max(table.c.position)
-        runs = select(first, last).where(*whole).group_by(table.c.same_binary_as).having(func.count() > 1)
-        size = self.read(select(func.coalesce(last, 0)).where(*whole))[0][0]
-        return int(size), [(row[0], row[1]) for row in self.read(runs.order_by(first))]
-
     def set_suspects(self, bisection: int, path: str, rows: Sequence[SuspectRow]) -> None:
         """Record the ranking of a path, in place of an earlier one."""
         table = schema.suspects
@@ -300,17 +267,6 @@ class Store:
         with self._write() as connection:
             statement = insert(schema.uses).prefix_with("OR IGNORE")
             connection.execute(statement.values(bisection=bisection, build=build, made=0))
-
-    def failures(self, bisection: int) -> dict[str, str]:
-        """The commits of a bisection that do not build, each with the first line that says why."""
-        table = schema.builds
-        query = (
-            select(table.c.sha, table.c.first_error, table.c.outcome)
-            .join(schema.uses, schema.uses.c.build == table.c.id)
-            .where(schema.uses.c.bisection == bisection, table.c.outcome != "built")
-            .order_by(table.c.id)
-        )
-        return {row[0]: row[1] or row[2] for row in self.read(query)}
 
     def builds_of_recipe(self, recipe_key: str) -> list[BuildRow]:
         """Finished builds of a recipe, newest first."""
@@ -426,36 +382,6 @@ class Store:
             for row in rows
         ]
 
-    def samples(self, bisection: int, test: str | None = None, metrics: Sequence[str] = ()) -> list[SampleRow]:
-        """Finished probes in the order they were made, without what takes long to read; of one test, and with the
-        samples of these metrics only, where they are given."""
-        probes, samples = schema.probes, schema.samples
-        query = (
-            select(
-                probes.c.id,
-                schema.builds.c.sha,
-                *(probes.c[name] for name in ("test", "purpose", "seconds", "started", "error")),
-            )
-            .join(schema.builds, schema.builds.c.id == probes.c.build)
-            .where(probes.c.bisection == bisection)
-        )
-        numbers = (
-            select(samples.c.probe, samples.c.metric, samples.c.value)
-            .join(probes, probes.c.id == samples.c.probe)
-            .where(probes.c.bisection == bisection)
-        )
-        if test is not None:
-            query, numbers = query.where(probes.c.test == test), numbers.where(probes.c.test == test)
-        if metrics:
-            numbers = numbers.where(samples.c.metric.in_(metrics))
-        values: dict[int, dict[str, list[float]]] = {}
-        for probe, metric, value in self.read(numbers.order_by(samples.c.probe, samples.c.metric, samples.c.number)):
-            values.setdefault(probe, {}).setdefault(metric, []).append(value)
-        return [
-            SampleRow(**row._mapping, values={metric: tuple(found) for metric, found in values.get(row.id, {}).items()})
-            for row in self.read(query.order_by(probes.c.id))
-        ]
-
     def variables(self, bisection: int, sha: str, test: str, purposes: Sequence[str]) -> dict[str, str]:
         """The variables that a commit's server had in the first probe of a test for a purpose that begins with one of
         these; empty if none told."""
@@ -526,16 +452,6 @@ class Store:
         if kinds is not None:
             query = query.where(table.c.kind.in_(list(kinds)))
         return [(row[0], row[1], row[2], row[3]) for row in self.read(query.order_by(table.c.id))]
-
-    def latest_events(self, bisection: int, kinds: Sequence[str], test: str | None = None) -> dict[str, Json]:
-        """The data of the last event of each kind; with a `test`, of those that name it or no test at all."""
-        table = schema.events
-        last = select(func.max(table.c.id)).where(table.c.bisection == bisection, table.c.kind.in_(kinds))
-        if test is not None:
-            named = table.c.data["test"].as_string()
-            last = last.where(or_(named.is_(None), named == test))
-        query = select(table.c.kind, table.c.data).where(table.c.id.in_(last.group_by(table.c.kind)))
-        return {row[0]: row[1] for row in self.read(query.order_by(table.c.id))}
 
     def artifacts_in_use(self) -> set[str]:
         """Digests that unfinished bisections still need."""

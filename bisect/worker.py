@@ -1,14 +1,13 @@
 """Runs queued bisections one after another, each in a process of its own that ends when the worker does."""
 
-import contextlib
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from cpubisect.errors import UserError
-from cpubisect.locks import Held, hold, is_held
+from cpubisect.locks import hold, is_held
 from cpubisect.paths import Home
 from cpubisect.process import Guarded
 from cpubisect.queries import queued
@@ -19,6 +18,8 @@ POLL_S = 0.5
 
 GRACE_S = 20.0
 """A bisection that was asked to stop has so long to record that; then it is killed, and `resume` still goes on."""
+
+TAKEN = "another worker runs queued bisections of this home directory"
 
 
 class Worker:
@@ -33,7 +34,7 @@ class Worker:
 
         Raises UserError if another worker is at work for this home directory.
         """
-        with _alone(self._session.home):
+        with hold(_lock(self._session.home), UserError(TAKEN, "`bisect list` shows what it does")):
             while not stop.is_set():
                 waiting = queued(self._session.store)
                 if waiting:
@@ -64,18 +65,6 @@ class Worker:
 def is_working(home: Home) -> bool:
     """Whether a worker is there for this home directory."""
     return is_held(_lock(home))
-
-
-@contextlib.contextmanager
-def _alone(home: Home) -> Iterator[None]:
-    with contextlib.ExitStack() as stack:
-        try:
-            stack.enter_context(hold(_lock(home)))
-        except Held as error:
-            raise UserError(
-                "another worker runs queued bisections of this home directory", "`bisect list` shows what it does"
-            ) from error
-        yield
 
 
 def _lock(home: Home) -> Path:

@@ -1,22 +1,72 @@
-"""A first page: the list of bisections with their answers. It is not live and starts nothing; the pages of one
-bisection, its chart and the API are still to be built, and the page says so."""
+"""The web application over one home directory: pages, API, and what guards both."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from flask import Flask, render_template
+from flask import Flask, Response, render_template, request
+from werkzeug.exceptions import HTTPException
+from werkzeug.routing import IntegerConverter, Map
 
-if TYPE_CHECKING:
-    from cpubisect.session import Session
+from cpubisect.errors import Missing, UserError
+from cpubisect.store import LARGEST_ID
+from cpubisect.web import api, formats, pages, security
+from cpubisect.web.context import Context
+from cpubisect.web.models import Problem
+
+MOST_BYTES = 256 * 1024
+"""No form or request is larger."""
 
 
-def create_app(session: "Session") -> Flask:
-    """The application over one home directory."""
-    app = Flask("cpubisect.web", template_folder="templates", root_path=str(Path(__file__).parent))
+class Id(IntegerConverter):
+    """A number of the store in an address; larger ones than it can hold lead nowhere."""
 
-    @app.get("/")
-    def index() -> str:
-        rows = [(row, session.state(row)) for row in session.store.bisections()]
-        return render_template("index.html", rows=rows)
+    def __init__(self, url_map: Map) -> None:
+        super().__init__(url_map, min=1, max=LARGEST_ID)
+
+
+def create_app(context: Context) -> Flask:
+    """The application; what it may do is in `context.access`."""
+    root = context.session.home.root
+    # Flask would look for both itself, which fails for a package without __init__.py.
+    app = Flask("cpubisect.web", root_path=str(Path(__file__).parent), instance_path=str(root))
+    app.config.update(
+        MAX_CONTENT_LENGTH=MOST_BYTES,
+        SECRET_KEY=security.secret_key(root / "web-key"),
+        SESSION_COOKIE_NAME="cpubisect",
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SAMESITE="Strict",
+    )
+    app.url_map.converters["id"] = Id
+    app.json.sort_keys = False  # type: ignore[attr-defined]
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+    app.jinja_env.filters.update(formats.FILTERS)
+    security.guard(app, context.access)
+    app.register_blueprint(pages.blueprint(context))
+    app.register_blueprint(api.blueprint(context))
+    app.context_processor(
+        lambda: {
+            "csrf": security.csrf,
+            "may_change": context.access.form_allowed,
+            "can_sign_in": not context.access.loopback,
+            "title": request.path,
+        }
+    )
+
+    @app.errorhandler(UserError)
+    def user_error(error: UserError) -> tuple[Response | str, int]:
+        return _problem(error.problem, error.hint, 404 if isinstance(error, Missing) else 422)
+
+    @app.errorhandler(HTTPException)
+    def http_error(error: HTTPException) -> tuple[Response | str, int] | Response:
+        if error.code is None or error.code < 400:
+            return Response(error.get_response().get_data(), error.code or 500, dict(error.get_headers()))
+        answer, code = _problem(error.description or error.name, "", error.code)
+        return answer, code
 
     return app
+
+
+def _problem(problem: str, hint: str, code: int) -> tuple[Response | str, int]:
+    """What went wrong, as the asker reads it: JSON from the API, a page otherwise."""
+    if request.path.startswith("/api/"):
+        return Response(Problem(problem=problem, next_step=hint).model_dump_json(), mimetype="application/json"), code
+    return render_template("problem.html", problem=problem, hint=hint, code=code), code

@@ -1,0 +1,115 @@
+"""The API against its own description: schemathesis makes requests, right and wrong, and checks every answer."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    ignored_auth,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+    unsupported_method,
+)
+from web_home import TOKEN, Known, application
+
+from cpubisect.web.openapi import document
+
+CHECKS = (
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    negative_data_rejection,
+    unsupported_method,
+    ignored_auth,
+)
+
+
+OPERATIONS = [(path, method) for path, operations in document()["paths"].items() for method in operations]
+
+
+@pytest.mark.parametrize(("path", "method"), OPERATIONS, ids=lambda part: part.removeprefix("/api/"))
+def test_every_operation_answers_as_described(known: Known, path: str, method: str) -> None:
+    """Made-up bisections are refused for what they name, so nothing is ever started here."""
+    operation = schemathesis.openapi.from_wsgi("/api/openapi.json", application(known.home, token=TOKEN))[path][method]
+
+    @given(case=operation.as_strategy() | operation.as_strategy(generation_mode=GenerationMode.NEGATIVE))
+    @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+    def answers(case: schemathesis.Case) -> None:
+        case.call_and_validate(headers={"Authorization": f"Bearer {TOKEN}", "Host": "localhost"}, checks=CHECKS)
+
+    answers()
+
+
+def test_what_is_there_is_answered_as_described(known: Known) -> None:
+    """The made-up requests seldom hit what exists: here each shape is checked with something in it."""
+    app = application(known.home, token=TOKEN)
+    schema = schemathesis.openapi.from_wsgi("/api/openapi.json", app)
+    one = {"bisection": 1}
+    paths: dict[str, dict[str, object]] = {
+        "/api/bisections": {},
+        "/api/bisections/{bisection}": one,
+        "/api/bisections/{bisection}/candidates": one,
+        "/api/bisections/{bisection}/chart": one,
+        "/api/bisections/{bisection}/events": one,
+        "/api/bisections/{bisection}/suspects": one,
+        "/api/bisections/{bisection}/report": one,
+        "/api/bisections/{bisection}/culprits/{sha}": {**one, "sha": known.culprit},
+        "/api/bisections/{bisection}/builds/{build}": {**one, "build": 1},
+        "/api/bisections/{bisection}/probes/{probe}": {**one, "probe": 1},
+        "/api/choices": {},
+    }
+    for path, parameters in paths.items():
+        case = schema[path]["GET"].Case(path_parameters=parameters)
+        answer = case.call(headers={"Host": "localhost"})
+        assert answer.status_code == 200, path
+        case.validate_response(answer)
+    described = {path for path, operations in schema.raw_schema["paths"].items() if "get" in operations}
+    assert described == paths.keys() | {"/api/compare"}
+
+
+def test_each_page_has_its_twin(known: Known) -> None:
+    app = application(known.home)
+    rules = {rule.rule.removeprefix("/api") for rule in app.url_map.iter_rules() if rule.rule.startswith("/api/")}
+    pages = {
+        rule.rule
+        for rule in app.url_map.iter_rules()
+        if rule.endpoint.startswith("pages.") and "GET" in (rule.methods or ())
+    }
+    twins = {"/": "/bisections", "/start": "/choices", "/bisections/<id:bisection>/log": None}
+    without = {"/sign-in", "/stream", "/bisections/<id:bisection>/stream", "/bisections/<id:bisection>/report.<form>"}
+    without |= {
+        "/bisections/<id:bisection>/builds/<id:build>/log",
+        "/charts.css",
+        "/bisections/<id:bisection>/building",
+    }
+    for page in pages - without:
+        twin = twins.get(page, page) or "/bisections/<id:bisection>/events"
+        assert twin in rules, page
+
+
+def test_a_bisection_is_started_cancelled_and_resumed(known: Known, tmp_path: Path) -> None:
+    shutil.copytree(known.home, tmp_path / "home", ignore=shutil.ignore_patterns("ccache"))
+    client = application(tmp_path / "home", token=TOKEN, repositories=(f"kv={known.clone}",)).test_client()
+    allowed = {"Authorization": f"Bearer {TOKEN}"}
+    asked = {"repository": "kv", "good": known.shas[1], "bad": known.shas[6], "tests": ["readrandom"]}
+    answer = client.post("/api/bisections", json=asked, headers=allowed)
+    assert answer.status_code == 201
+    where = answer.headers["Location"]
+    assert client.get(where).json["state"] == "queued"  # type: ignore[index]
+    assert json.loads(client.post(f"{where}/cancel", headers=allowed).data)["state"] == "cancelled"
+    assert client.post(f"{where}/cancel", headers=allowed).status_code == 409
+    assert json.loads(client.post(f"{where}/resume", headers=allowed).data)["state"] == "queued"
+    for body, code in ((b"{", 400), (b"[]", 422), (b'{"repository": "kv"}', 422)):
+        sent = client.post("/api/bisections", data=body, content_type="application/json", headers=allowed)
+        assert sent.status_code == code
+    assert client.post("/api/bisections", data=b"x", headers=allowed).status_code == 415

@@ -1,0 +1,151 @@
+"""Queued bisections: from the form to the verdict, one after another, and what cancelling and stopping do to them."""
+
+import re
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+from web_home import Known, application
+
+from cpubisect.errors import UserError
+from cpubisect.paths import Home
+from cpubisect.session import Session
+from cpubisect.store import Store
+from cpubisect.worker import Worker, is_working
+
+pytestmark = pytest.mark.xdist_group("worker")
+
+SETTINGS = "rows=100\nrepeats=1\ninstructions_ops=100,300\nclock_ops=100,2000\nload=filluniquerandom"
+
+
+@pytest.fixture
+def copied(known: Known, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiler_cache: Path) -> Session:
+    """A session over a copy of the known home: what is built there is found, and may be added to."""
+    shutil.copytree(known.home, tmp_path / "home", ignore=shutil.ignore_patterns("ccache"))
+    monkeypatch.setenv("CPUBISECT_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CCACHE_DIR", str(compiler_cache))
+    home = Home.open()
+    return Session(home, Store(home.store))
+
+
+@pytest.fixture
+def browser(copied: Session, known: Known) -> FlaskClient:
+    return application(copied.home.root, repositories=(f"kv={known.clone}",)).test_client()
+
+
+def started(browser: FlaskClient, known: Known, **other: str) -> int:
+    """Fill the form in and send it; the new bisection's id."""
+    value = re.search(r'name="csrf" value="([^"]+)"', browser.get("/start").text)
+    assert value
+    form = {"csrf": value[1], "repository": "kv", "good": known.shas[1], "bad": known.shas[6], "tests": "readrandom"}
+    answer = browser.post("/start", data={**form, "settings": SETTINGS, **other})
+    assert answer.status_code == 303, answer.text
+    return int(answer.headers["Location"].rpartition("/")[2])
+
+
+def pressed(browser: FlaskClient, bisection: int, button: str) -> str:
+    """Press a button of a bisection's page, and read the page that follows."""
+    value = re.search(r'name="csrf" value="([^"]+)"', browser.get("/start").text)
+    assert value
+    path = f"/bisections/{bisection}/{button}"
+    return browser.post(path, data={"csrf": value[1]}, follow_redirects=True).text
+
+
+def work(session: Session, until: int) -> list[str]:
+    """Let a worker run until a bisection has left the queue and ended; what it said."""
+    stop, said = threading.Event(), []
+
+    def hear(text: str) -> None:
+        said.append(text)
+        if text.startswith(f"bisection {until} is "):
+            stop.set()
+
+    Worker(session, hear).run(stop)
+    return said
+
+
+def test_what_the_form_starts_the_worker_finishes(copied: Session, browser: FlaskClient, known: Known) -> None:
+    bisection = started(browser, known)
+    page = browser.get(f"/bisections/{bisection}").text
+    assert "Waiting for a worker" in page
+    assert "no worker runs" in browser.get("/").text
+    assert work(copied, bisection) == [f"bisection {bisection} begins", f"bisection {bisection} is finished"]
+    assert f"/bisections/{bisection}/culprits/{known.culprit}" in browser.get(f"/bisections/{bisection}").text
+
+
+def test_they_run_in_the_order_in_which_they_came(copied: Session, browser: FlaskClient, known: Known) -> None:
+    first, second = started(browser, known), started(browser, known, bad=known.shas[5])
+    said = work(copied, second)
+    assert [line for line in said if line.endswith("begins")] == [
+        f"bisection {first} begins",
+        f"bisection {second} begins",
+    ]
+
+
+def test_a_cancelled_one_leaves_the_queue_and_can_come_back(
+    copied: Session, browser: FlaskClient, known: Known
+) -> None:
+    first, second = started(browser, known), started(browser, known)
+    assert "cancelled" in pressed(browser, first, "cancel")
+    assert f"bisection {first} begins" not in work(copied, second)
+    assert "only an unfinished one" in pressed(browser, second, "cancel")
+    assert "Waiting for a worker" in pressed(browser, first, "resume")
+    assert "only an interrupted or cancelled one" in pressed(browser, first, "resume")
+    assert f"bisection {first} is finished" in work(copied, first)
+
+
+def test_a_stopped_worker_gives_back_what_it_was_running(copied: Session, browser: FlaskClient, known: Known) -> None:
+    bisection = started(browser, known)
+    stop = threading.Event()
+    Worker(copied, lambda _: stop.set()).run(stop)
+    assert copied.store.bisection(bisection).state == "queued"
+    assert f"bisection {bisection} is finished" in work(copied, bisection)
+
+
+def test_there_is_one_worker_for_a_home(copied: Session) -> None:
+    stop, began = threading.Event(), threading.Event()
+
+    def run() -> None:
+        began.set()
+        Worker(copied, lambda _: None).run(stop)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    began.wait()
+    while not is_working(copied.home):
+        pass
+    with pytest.raises(UserError, match="another worker"):
+        Worker(copied, lambda _: None).run(threading.Event())
+    stop.set()
+    thread.join()
+    assert not is_working(copied.home)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"good": "no-such-tag"}, "no-such-tag"),
+        ({"good": "--upload-pack=x"}, "is not a commit"),
+        ({"tests": "no-such-test"}, "has no test"),
+        ({"settings": "rows"}, "is not NAME=VALUE"),
+        ({"settings": "ro ws=1"}, "is not a setting"),
+        ({"min_step": "small"}, "is not a number"),
+        ({"min_step": "0"}, "min_step"),
+        ({"toolchain": "gcc-1"}, "gcc-1"),
+        ({"metric": "luck"}, "metric"),
+        ({"repository": "another"}, "there is no repository"),
+        ({"good": ""}, "good"),
+    ],
+)
+def test_the_form_is_checked_as_the_command_line_is(
+    copied: Session, browser: FlaskClient, known: Known, wrong: dict[str, str], says: str
+) -> None:
+    value = re.search(r'name="csrf" value="([^"]+)"', browser.get("/start").text)
+    assert value
+    form = {"csrf": value[1], "repository": "kv", "good": known.shas[1], "bad": known.shas[6], "tests": "readrandom"}
+    answer = browser.post("/start", data={**form, "settings": SETTINGS, **wrong})
+    assert answer.status_code == 422
+    assert says in answer.text
+    assert len(copied.store.bisections()) == 1

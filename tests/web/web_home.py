@@ -1,0 +1,35 @@
+"""A home directory with a finished bisection whose every name is hostile, and the application over it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from flask import Flask
+
+from cpubisect.paths import Home
+from cpubisect.session import Session
+from cpubisect.store import Store
+from cpubisect.web.app import create_app
+from cpubisect.web.catalog import sources
+from cpubisect.web.clones import Clones
+from cpubisect.web.context import Context
+from cpubisect.web.security import Access
+
+HOSTILE = "<script>alert('subject')</script> & \"quotes\" {{ 7 * 7 }}"
+TOKEN = "a-token-for-the-tests-of-the-web"
+
+
+@dataclass(frozen=True)
+class Known:
+    """The finished bisection: its home, its clone, and the culprit that was planted."""
+
+    home: Path
+    clone: Path
+    shas: dict[int, str]
+    culprit: str
+
+
+def application(home: Path, *, host: str = "127.0.0.1", token: str = "", repositories: tuple[str, ...] = ()) -> Flask:
+    """The application over a home directory, as `bisect serve` makes it."""
+    paths = Home(home)
+    session = Session(paths, Store(paths.store))
+    return create_app(Context(session, Access(host, token), sources(repositories), Clones(paths)))

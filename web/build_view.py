@@ -1,0 +1,102 @@
+"""One build or one probe of a bisection with its whole record."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from cpubisect import queries
+from cpubisect.errors import Missing
+from cpubisect.session import Session
+from cpubisect.store import BuildRow
+from cpubisect.web.models import BuildView, FunctionCost, ProbeView
+
+LOG_SHOWN = 200_000
+"""Bytes of a log's end that a page shows; the whole of it can be downloaded."""
+
+FUNCTIONS_SHOWN = 60
+
+
+def build_view(session: Session, bisection: int, build: int) -> BuildView:
+    """A build; raises Missing if the bisection did not use one with that id."""
+    row = build_row(session, bisection, build)
+    places = queries.places(session.store, bisection, [row.sha])
+    probes = [row.id for row in queries.samples(session.store, bisection) if row.build == build]
+    return _view(bisection, row, next((subject for _, subject in places.values()), ""), probes)
+
+
+def builds_of(session: Session, bisection: int, shas: Iterable[str]) -> list[BuildView]:
+    """The builds of some commits that a bisection used, in that order; logs are left out."""
+    rows = {row.sha: row for row, _ in session.store.builds(bisection)}
+    return [_view(bisection, rows[sha], "", [], logged=False) for sha in shas if sha in rows]
+
+
+def build_row(session: Session, bisection: int, build: int) -> BuildRow:
+    """A build as stored; raises Missing if the bisection did not use one with that id."""
+    session.store.bisection(bisection)
+    for row, _ in session.store.builds(bisection):
+        if row.id == build:
+            return row
+    raise Missing(f"bisection {bisection} used no build {build}", f"`bisect report {bisection}` shows its builds")
+
+
+def whole_log(row: BuildRow) -> bytes:
+    """All output of a build, empty if the file is gone."""
+    return _bytes(row.log)
+
+
+def _bytes(log: str) -> bytes:
+    # The path is the store's own: no part of a request is in it.
+    return Path(log).read_bytes() if log and Path(log).is_file() else b""
+
+
+def running_log(session: Session, bisection: int) -> bytes:
+    """The output so far of the build that a bisection makes now; raises Missing if it makes none."""
+    row = session.store.bisection(bisection)
+    begun = session.store.events(bisection, kinds=("build-started", "build-finished"))
+    if session.state(row.id, row.state) != "running" or not begun or begun[-1][2] != "build-started":
+        raise Missing(f"bisection {bisection} builds nothing now", f"`bisect status {bisection}` shows what it does")
+    return _bytes(begun[-1][3].get("log", ""))
+
+
+def probe_view(session: Session, bisection: int, probe: int) -> ProbeView:
+    """A probe; raises Missing if the bisection made none with that id."""
+    session.store.bisection(bisection)
+    lines = [row for row in queries.samples(session.store, bisection) if row.id == probe]
+    if not lines:
+        raise Missing(f"bisection {bisection} made no probe {probe}", f"`bisect log {bisection}` shows what it did")
+    line = lines[0]
+    row = next(row for row in session.store.probes(bisection, line.build) if row.id == probe)
+    costly = sorted(row.profile.items(), key=lambda item: -item[1])[:FUNCTIONS_SHOWN]
+    return ProbeView(
+        bisection=bisection,
+        id=probe,
+        build=line.build,
+        sha=line.sha,
+        test=line.test,
+        purpose=line.purpose,
+        started=line.started,
+        seconds=line.seconds,
+        error=line.error,
+        commands=list(row.commands),
+        values={metric: list(found) for metric, found in line.values.items()},
+        variables=dict(row.variables),
+        functions=[FunctionCost(function=name, cost=cost) for name, cost in costly],
+    )
+
+
+def _view(bisection: int, row: BuildRow, subject: str, probes: list[int], *, logged: bool = True) -> BuildView:
+    log = whole_log(row) if logged else b""
+    told: dict[str, Any] = {
+        name: getattr(row, name)
+        for name in ("id", "sha", "outcome", "first_error", "recipe", "repairs", "diff", "cpu_seconds", "wall_seconds")
+    }
+    return BuildView(
+        bisection=bisection,
+        subject=subject,
+        cache_hits=row.cache_hits,
+        cache_misses=row.cache_misses,
+        log=log[-LOG_SHOWN:].decode(errors="replace"),
+        log_bytes=len(log),
+        probes=probes,
+        **told,
+    )

@@ -1,0 +1,19 @@
+"""What every view works with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cpubisect.session import Session
+from cpubisect.web.catalog import Source
+from cpubisect.web.clones import Clones
+from cpubisect.web.security import Access
+
+
+@dataclass(frozen=True)
+class Context:
+    """One server: its store, who may change something, and which repositories may be bisected."""
+
+    session: Session
+    access: Access
+    sources: Mapping[str, Source]
+    clones: Clones

@@ -1,0 +1,41 @@
+"""A commit that was named, with all that a bug report needs."""
+
+import shlex
+
+from cpubisect import report
+from cpubisect.errors import Missing
+from cpubisect.question import Question
+from cpubisect.report_words import reproduce
+from cpubisect.session import Session
+from cpubisect.store import BisectionRow
+from cpubisect.web.build_view import builds_of
+from cpubisect.web.models import CulpritView, End, Json
+
+
+def culprit_view(session: Session, bisection: int, sha: str) -> CulpritView:
+    """A culprit of a bisection; raises Missing if no commit with that sha was named."""
+    row = session.store.bisection(bisection)
+    question = Question.from_json(row.question)
+    for test, verdict in _verdicts(row).items():
+        for culprit in verdict.get("culprits", ()):
+            if culprit["sha"] == sha:
+                data = report.gather(session, bisection)
+                return CulpritView(
+                    bisection=bisection,
+                    state=session.state(row.id, row.state),
+                    engine=row.engine,
+                    test=test,
+                    good=End(name=question.good, sha=question.good_sha),
+                    bad=End(name=question.bad, sha=question.bad_sha),
+                    culprit=culprit,
+                    builds=builds_of(session, bisection, (culprit["parent"], sha)),
+                    host=row.host,
+                    reproduce=shlex.join(reproduce(data)),
+                )
+    raise Missing(f"bisection {bisection} named no culprit {sha[:12]}", f"`bisect report {bisection}` shows its answer")
+
+
+def _verdicts(row: BisectionRow) -> dict[str, Json]:
+    verdict = row.verdict or {}
+    tests: dict[str, Json] = verdict.get("tests", {row.question["test"]: verdict})
+    return tests

@@ -1,0 +1,383 @@
+"""The shapes of everything that pages show and the API answers; one shape serves a page and its JSON twin.
+
+Times are epoch seconds, durations seconds, steps percent, shares and probabilities ratios.
+"""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Json = dict[str, Any]
+
+
+class Shape(BaseModel):
+    """Nothing is changed after it was read from the store."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class WorkerState(Shape):
+    """Who runs what is queued."""
+
+    working: bool = Field(description="a worker is there for this home directory")
+    running: list[int] = Field(description="bisections that a process is running now")
+    queued: list[int] = Field(description="bisections that wait, the next one first")
+
+
+class Listed(Shape):
+    """A bisection in the list of all."""
+
+    id: int
+    state: str = Field(description="queued, running, interrupted, cancelled or finished")
+    engine: str
+    good: str
+    bad: str
+    test: str
+    kind: str | None = Field(description="the kind of its verdict, null before there is one")
+    answer: str
+    now: str = Field(description="what it did last, empty once it is finished")
+    host: str
+    created: float
+    finished: float | None
+    builds: int
+    build_seconds: float = Field(description="wall time of the builds made for it")
+    probes: int
+    probe_seconds: float
+
+
+class Listing(Shape):
+    """Some of all bisections, newest first."""
+
+    bisections: list[Listed]
+    total: int
+    page: int
+    pages: int
+    worker: WorkerState
+
+
+class End(Shape):
+    """Good or bad: the name that was given and the commit it stands for."""
+
+    name: str
+    sha: str
+
+
+class Reading(Shape):
+    """What was measured of one metric at one commit, in that metric's unit; `low` to `high` is the 99 % interval of the
+    mean, null for a single sample."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    samples: int
+
+
+class CommitLine(Shape):
+    """A commit that was built or tried, or whose place matters."""
+
+    path: str = Field(description="main, or the merge that brought it")
+    position: int | None = Field(description="commits since good on its path; null for the fork point")
+    skipped: int = Field(description="candidates between this and the line before that were not measured")
+    sha: str
+    subject: str
+    role: str = Field(description="good, bad, fork point, culprit, or empty")
+    outcome: str = Field(description="built, failed, … as the build ended")
+    error: str = Field(description="why it cannot be measured")
+    equal_to: str | None = Field(description="the commit whose code is equal, and whose probes count for both")
+    instructions: Reading | None
+    cpu_us: Reading | None
+    step_percent: float | None = Field(description="the search's metric against the measured commit before it")
+    build: int = Field(description="id of its build")
+    made: bool = Field(description="built for this bisection, not found in the store")
+    build_seconds: float
+    build_cpu_seconds: float
+    cache_hits: int
+    cache_misses: int
+    toolchain: str
+    repairs: int
+    probes: int
+
+
+class Said(Shape):
+    """A line of the journal."""
+
+    id: int
+    at: float
+    kind: str
+    text: str
+    sha: str = ""
+
+
+class Next(Shape):
+    """The commit that is measured next, or was last, and why."""
+
+    sha: str
+    why: str
+
+
+class Progress(Shape):
+    """How far a bisection is and what it expects."""
+
+    now: str
+    building: bool = Field(description="a build is under way, whose output can be read")
+    since: float | None
+    next: Next | None
+    price: str = Field(description="what the search is likely to cost, said before it starts")
+    posterior: str = Field(description="where the search thinks the step is")
+    suspects: str
+    expected_builds: int | None = Field(description="builds that are likely in all")
+    stopped: str = Field(description="why it does not go on by itself")
+
+
+class Totals(Shape):
+    """What a bisection has used so far."""
+
+    candidates: int
+    classes: int | None = Field(description="groups of candidates that cannot differ in the binary")
+    candidates_inside_merges: int
+    builds: int
+    builds_made: int
+    builds_failed: int
+    build_seconds: float
+    build_cpu_seconds: float
+    probes: int
+    probe_seconds: float
+    elapsed_seconds: float
+
+
+class Overview(Shape):
+    """One bisection: its question, how far it is, what was measured, and its answer."""
+
+    id: int
+    state: str
+    engine: str
+    repository: str
+    good: End
+    bad: End
+    test: str = Field(description="the test that is shown")
+    tests: list[str]
+    parameters: dict[str, str]
+    given: dict[str, str]
+    find: str
+    metric: str
+    regime: str | None
+    counter: str | None
+    min_step: float | None
+    toolchain: str | None
+    created: float
+    finished: float | None
+    host: Json
+    totals: Totals
+    progress: Progress
+    verdict: Json | None = Field(description="of the shown test; docs/verdicts.md names its fields")
+    commits: list[CommitLine]
+    said: list[Said] = Field(description="the last lines of the journal")
+
+
+class Journal(Shape):
+    """What happened in a bisection, in order."""
+
+    id: int
+    said: list[Said]
+
+
+class Candidate(Shape):
+    """A commit between good and bad."""
+
+    path: str
+    position: int
+    sha: str
+    same_binary_as: str
+    subject: str
+
+
+class Candidates(Shape):
+    """Some of the candidates of a bisection."""
+
+    id: int
+    total: int
+    offset: int
+    candidates: list[Candidate]
+
+
+class Suspect(Shape):
+    """A candidate's place in the order of suspicion."""
+
+    rank: int
+    sha: str
+    subject: str
+    weight: float
+    because: dict[str, float]
+    cost: float | None
+    found: str
+
+
+class Suspects(Shape):
+    """The candidates of one path in the order of suspicion."""
+
+    id: int
+    state: str
+    inside: str | None
+    candidates: int
+    suspects: list[Suspect]
+
+
+class BuildView(Shape):
+    """One build of a bisection with its whole record."""
+
+    bisection: int
+    id: int
+    sha: str
+    subject: str
+    outcome: str
+    first_error: str
+    recipe: Json
+    repairs: list[Json]
+    diff: str
+    cpu_seconds: float
+    wall_seconds: float
+    cache_hits: int
+    cache_misses: int
+    log: str = Field(description="the end of its output")
+    log_bytes: int = Field(description="length of the whole output")
+    probes: list[int]
+
+
+class FunctionCost(Shape):
+    """A function's own cost in instructions per query."""
+
+    function: str
+    cost: float
+
+
+class ProbeView(Shape):
+    """One probe of a bisection with all its samples."""
+
+    bisection: int
+    id: int
+    build: int
+    sha: str
+    test: str
+    purpose: str
+    started: float
+    seconds: float
+    error: str | None
+    commands: list[str]
+    values: dict[str, list[float]]
+    variables: dict[str, str]
+    functions: list[FunctionCost] = Field(description="the most expensive ones")
+
+
+class CulpritView(Shape):
+    """A commit that was named, with all that a bug report needs."""
+
+    bisection: int
+    state: str
+    engine: str
+    test: str
+    good: End
+    bad: End
+    culprit: Json = Field(description="as in the verdict; docs/verdicts.md names its fields")
+    builds: list[BuildView] = Field(description="of the parent and of the culprit, where they are known")
+    host: Json
+    reproduce: str
+
+
+class Column(Shape):
+    """A build that is compared: a commit with the names it was asked for by."""
+
+    engine: str
+    sha: str
+    name: str
+    host: str
+
+
+class Cell(Shape):
+    """One build in one test: values per query, and each relative to the base column's (a ratio)."""
+
+    qps: float | None
+    instructions: float | None
+    cpu_us: float | None
+    relative_qps: float | None
+    relative_instructions: float | None
+    relative_cpu: float | None
+
+
+class Line(Shape):
+    """One test with the same settings everywhere; `cells` are in the order of the columns."""
+
+    test: str
+    settings: dict[str, str] = Field(description="those that differ from the test's defaults")
+    cells: list[Cell]
+
+
+class Group(Shape):
+    """Tests of one kind."""
+
+    name: str
+    lines: list[Line]
+
+
+class Comparison(Shape):
+    """Builds side by side, relative to the first column."""
+
+    columns: list[Column]
+    choices: list[Column] = Field(description="all builds that were probed")
+    groups: list[Group]
+
+
+class Repository(Shape):
+    """A repository that bisections may be started in."""
+
+    name: str
+    here: bool = Field(description="a clone is on this host; otherwise one is made on first use")
+
+
+class TestChoice(Shape):
+    """A test that bisections may be started with."""
+
+    __test__ = False  # not a pytest class
+
+    engine: str
+    name: str
+    group: str
+    summary: str
+    parameters: dict[str, str]
+
+
+class Choices(Shape):
+    """What a bisection can be started with."""
+
+    repositories: list[Repository]
+    tests: list[TestChoice]
+    toolchains: list[str]
+
+
+class Request(BaseModel):
+    """A bisection to be started, as the arguments of `bisect start`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+
+    repository: str = Field(min_length=1, max_length=200, description="a name from /api/choices")
+    good: str = Field(min_length=1, max_length=200, description="a version, tag, branch or commit")
+    bad: str = Field(min_length=1, max_length=200)
+    tests: list[str] = Field(min_length=1, max_length=50)
+    metric: str = Field(default="auto", pattern="^(auto|instructions|cpu)$")
+    find: str = Field(default="regression", pattern="^(regression|improvement)$")
+    settings: dict[str, str] = Field(default={}, description="parameters of the tests, as with --set")
+    min_step: float | None = Field(default=None, ge=0.001, le=1000, description="percent")
+    toolchain: str | None = Field(default=None, max_length=100)
+
+
+class Started(Shape):
+    """What became of a request."""
+
+    id: int
+    state: str
+
+
+class Problem(Shape):
+    """Why a request was refused, and what to do."""
+
+    problem: str
+    next_step: str = ""

@@ -1,0 +1,162 @@
+"""The OpenAPI document of the API, made from the shapes that it answers with."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.metadata import version
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from cpubisect.web import models
+
+Json = dict[str, Any]
+
+_REFERENCE = "#/components/schemas/{model}"
+_ANSWERS: tuple[type[BaseModel], ...] = (
+    models.Listing,
+    models.Overview,
+    models.Candidates,
+    models.Journal,
+    models.Suspects,
+    models.CulpritView,
+    models.BuildView,
+    models.ProbeView,
+    models.Comparison,
+    models.Choices,
+    models.Started,
+    models.Problem,
+)
+_ID: Json = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}
+_COUNT: Json = {"type": "integer", "minimum": 0, "maximum": 999_999_999}
+_TEXT: Json = {"type": "string"}
+
+
+@lru_cache(maxsize=1)
+def document() -> Json:
+    """The document as plain data (OpenAPI 3.1)."""
+    _, schemas = models_json_schema([(m, "serialization") for m in _ANSWERS], ref_template=_REFERENCE)
+    _, asked = models_json_schema([(models.Request, "validation")], ref_template=_REFERENCE)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "cpubisect",
+            "version": version("cpubisect"),
+            "description": "Which commit made this query cost more CPU? Times are epoch seconds, durations seconds, "
+            "steps percent. What changes something needs the server's token.",
+        },
+        "paths": _paths(),
+        "components": {
+            "schemas": {**schemas["$defs"], **asked["$defs"]},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _paths() -> Json:
+    one = "/api/bisections/{bisection}"
+    return {
+        "/api/bisections": {
+            "get": _read("All bisections, newest first", models.Listing, query=[("page", {**_ID, "maximum": 999_999})]),
+            "post": _begin(),
+        },
+        one: {"get": _read("One bisection", models.Overview, path=["bisection"], query=[("test", _TEXT)])},
+        f"{one}/cancel": {"post": _change("End it; what it measured is kept")},
+        f"{one}/resume": {"post": _change("Queue it again; nothing finished is done again")},
+        f"{one}/candidates": {
+            "get": _read(
+                "Its candidates, in the order of the history",
+                models.Candidates,
+                path=["bisection"],
+                query=[("offset", _COUNT), ("limit", {**_COUNT, "minimum": 1})],
+            )
+        },
+        f"{one}/chart": {
+            "get": _read(
+                "Cost along the commits: a Vega-Lite specification", None, path=["bisection"], query=[("test", _TEXT)]
+            )
+        },
+        f"{one}/events": {
+            "get": _read("What happened, in order", models.Journal, path=["bisection"], query=[("after", _COUNT)])
+        },
+        f"{one}/suspects": {
+            "get": _read("Candidates by suspicion", models.Suspects, path=["bisection"], query=[("inside", _TEXT)])
+        },
+        f"{one}/report": {"get": _read("The report, as `bisect report --json`", None, path=["bisection"])},
+        f"{one}/culprits/{{sha}}": {"get": _read("A culprit", models.CulpritView, path=["bisection", "sha"])},
+        f"{one}/builds/{{build}}": {"get": _read("A build", models.BuildView, path=["bisection", "build"])},
+        f"{one}/probes/{{probe}}": {"get": _read("A probe", models.ProbeView, path=["bisection", "probe"])},
+        "/api/compare": {
+            "get": _read(
+                "Builds side by side, relative to the first",
+                models.Comparison,
+                query=[("build", {"type": "array", "items": {"type": "string"}, "maxItems": 12})],
+                missing=True,
+            )
+        },
+        "/api/choices": {"get": _read("What a bisection can be started with", models.Choices)},
+    }
+
+
+def _read(
+    summary: str,
+    model: type[BaseModel] | None,
+    path: Sequence[str] = (),
+    query: Sequence[tuple[str, Json]] = (),
+    *,
+    missing: bool = False,
+) -> Json:
+    parameters = [_in_path(name) for name in path]
+    parameters += [{"name": name, "in": "query", "required": False, "schema": schema} for name, schema in query]
+    answers = {"200": _answer("found", model)}
+    if path or missing:
+        answers["404"] = _answer("there is no such thing", models.Problem)
+    if query:
+        answers["422"] = _answer("the query is wrong", models.Problem)
+    return {"summary": summary, "parameters": parameters, "responses": answers}
+
+
+def _in_path(name: str) -> Json:
+    schema: Json = {"type": "string", "pattern": "^[0-9a-f]{40}$"} if name == "sha" else _ID
+    return {"name": name, "in": "path", "required": True, "schema": schema}
+
+
+def _begin() -> Json:
+    return {
+        "summary": "Queue a bisection",
+        "security": [{"token": []}],
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": {"$ref": _REFERENCE.format(model="Request")}}},
+        },
+        "responses": {
+            "201": _answer("queued", models.Started),
+            **_refusals("400", "415", "422"),
+        },
+    }
+
+
+def _change(summary: str) -> Json:
+    return {
+        "summary": summary,
+        "security": [{"token": []}],
+        "parameters": [_in_path("bisection")],
+        "responses": {"200": _answer("done", models.Started), **_refusals("404", "409")},
+    }
+
+
+def _refusals(*codes: str) -> Json:
+    meanings = {
+        "400": "not JSON",
+        "401": "the token is missing or wrong",
+        "404": "there is no such bisection",
+        "409": "its state does not allow it",
+        "415": "not JSON",
+        "422": "it cannot be asked like that",
+    }
+    return {code: _answer(meanings[code], models.Problem) for code in ("401", *codes)}
+
+
+def _answer(description: str, model: type[BaseModel] | None) -> Json:
+    schema: Json = {"type": "object"} if model is None else {"$ref": _REFERENCE.format(model=model.__name__)}
+    return {"description": description, "content": {"application/json": {"schema": schema}}}

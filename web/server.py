@@ -1,0 +1,83 @@
+"""Serves the application until told to stop, and runs what is queued meanwhile."""
+
+import signal
+import threading
+from collections.abc import Callable, Sequence
+from types import FrameType
+
+from waitress.server import create_server
+
+from cpubisect.errors import UserError
+from cpubisect.session import Session
+from cpubisect.web import pictures
+from cpubisect.web.app import create_app
+from cpubisect.web.catalog import sources
+from cpubisect.web.clones import Clones
+from cpubisect.web.context import Context
+from cpubisect.web.live import MOST_STREAMS
+from cpubisect.web.security import Access
+from cpubisect.worker import Worker
+
+THREADS = MOST_STREAMS + 8
+"""Each live page holds one; the rest answer requests."""
+
+RETRY_S = 5.0
+"""While another worker is at work, ours asks so often whether it has gone."""
+
+
+def serve(
+    session: Session,
+    say: Callable[[str], None],
+    *,
+    host: str,
+    port: int,
+    token: str,
+    repositories: Sequence[str],
+    working: bool,
+) -> None:
+    """Listen until SIGINT or SIGTERM; `say` is told the address and what the worker does.
+
+    Raises UserError if the address is not this host's or taken, needs a token, or a repository is wrong.
+    """
+    context = Context(session, Access(host, token), sources(repositories), Clones(session.home))
+    app = create_app(context)
+    try:
+        server = create_server(
+            app, host=host, port=port, threads=THREADS, ident=None, clear_untrusted_proxy_headers=True
+        )
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot listen on {host} port {port} ({error})", "choose another --host or --port") from error
+    shown = f"[{host}]" if ":" in host else host
+    say(f"serving on http://{shown}:{server.effective_port}/ (Ctrl-C ends it)")
+    stop = threading.Event()
+    worker = threading.Thread(target=_work, args=(session, say, stop), daemon=True)
+    if working:
+        worker.start()
+    # The first picture loads the renderer, which takes a second: nobody should wait for it.
+    threading.Thread(target=pictures.warm_up, daemon=True).start()
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        server.run()
+    except KeyboardInterrupt:
+        say("stopping; what is running goes back to the queue")
+    finally:
+        stop.set()
+        server.close()
+        if working:
+            worker.join()
+
+
+def _work(session: Session, say: Callable[[str], None], stop: threading.Event) -> None:
+    told = False
+    while not stop.is_set():
+        try:
+            Worker(session, say).run(stop)
+        except UserError as error:
+            if not told:
+                say(str(error))
+            told = True
+            stop.wait(RETRY_S)
