@@ -13,7 +13,7 @@ import random
 import tempfile
 import time
 from collections.abc import Iterator
-from itertools import pairwise
+from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -21,10 +21,11 @@ from typing import Any
 from sqlalchemy import create_engine, insert
 
 from cpubisect import schema
+from cpubisect.builders.build import Recipe, Toolchain
 from cpubisect.paths import Home
 from cpubisect.question import Question
 from cpubisect.session import Session
-from cpubisect.store import Store, pack
+from cpubisect.store import Store, pack, pack_calls
 from cpubisect.web.app import create_app
 from cpubisect.web.clones import Clones
 from cpubisect.web.context import Context
@@ -43,6 +44,9 @@ PROBES, LARGE_PROBES = 3, 6
 FUNCTIONS = 900
 """Functions of a profile: a MySQL point query has some 700."""
 
+CALLEES = 3
+"""Functions that one calls."""
+
 FILES = 330
 """Files that a build was compiled from."""
 
@@ -54,8 +58,12 @@ class Maker:
         self._random = random.Random(1)
         self._home = home
         names = [f"ns::Class{n % 97}::function_{n}(unsigned long, char const*)" for n in range(FUNCTIONS)]
-        self._profile = pack({name: self._random.random() * 1000 for name in names})
-        self._calls = pack({f"{a}\0{b}": 10.0 for a, b in pairwise(names)})
+        own = {name: self._random.random() * 1000 for name in names}
+        inclusive = list(own.values())
+        for n in range(FUNCTIONS - 1, 0, -1):
+            inclusive[(n - 1) // CALLEES] += inclusive[n]
+        self._profile = pack(own)
+        self._calls = pack_calls({(names[(n - 1) // CALLEES], names[n]): inclusive[n] for n in range(1, FUNCTIONS)})
         self._clock = 1_700_000_000.0
         self._ids = dict.fromkeys(("build", "probe"), 0)
 
@@ -148,12 +156,8 @@ class Maker:
         self, number: int, shas: list[str], dear: list[bool], *, large: bool
     ) -> Iterator[tuple[Any, list[Json]]]:
         builds, uses, probes, samples = [], [], [], []
-        recipe = {
-            "engine": "rocksdb",
-            "commit": "",
-            "toolchain": {"name": "gcc-12", "version": "12.2.0"},
-            "cxxflags": ["-O2"],
-        }
+        compiler = Toolchain("gcc-12", "gcc-12", "g++-12", "gcc-ar-12", "gcc-ranlib-12", "g++-12 (Debian) 12.2.0")
+        recipe = asdict(Recipe("rocksdb", "", "8.7.0", compiler, "make", cxxflags=("-O2",)))
         for sha, slow in zip(shas, dear, strict=True):
             self._ids["build"] += 1
             build = self._ids["build"]

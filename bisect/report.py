@@ -17,7 +17,7 @@ from cpubisect.report_text import as_text
 from cpubisect.report_words import name_of
 from cpubisect.repositories import public_origin
 from cpubisect.session import Session
-from cpubisect.store import BuildRow
+from cpubisect.store import BisectionRow, BuildRow
 from cpubisect.variables import changed_variables
 from cpubisect.verdict import finite
 from cpubisect.workloads.probe import METRICS
@@ -129,19 +129,7 @@ def gather(session: Session, bisection: int) -> Json:
     data: Json = {
         "id": row.id,
         "state": session.state(row.id, row.state),
-        "engine": row.engine,
-        "repository": question["repository"],
-        "origin": public_origin(Path(question["repository"])),
-        "good": {"name": question["good"], "sha": question["good_sha"]},
-        "bad": {"name": question["bad"], "sha": question["bad_sha"]},
-        "test": question["test"],
-        **({"tests": list(tests)} if len(tests) > 1 else {}),
-        "parameters": question["parameters"],
-        "given": question["given"],
-        "find": question["find"],
-        "min_step": question["min_step"],
-        "toolchain": question["toolchain"],
-        "metric": question["metric"],
+        **asked(row),
         "regime": row.regime,
         "counter": row.counter,
         "created": row.created,
@@ -159,6 +147,27 @@ def gather(session: Session, bisection: int) -> Json:
     }
     plain: Json = finite(data)
     return plain
+
+
+def asked(row: BisectionRow) -> Json:
+    """What a bisection asks, as plain data."""
+    question = row.question
+    tests = Question.from_json(question).tests
+    return {
+        "engine": row.engine,
+        "repository": question["repository"],
+        "origin": public_origin(Path(question["repository"])),
+        "good": {"name": question["good"], "sha": question["good_sha"]},
+        "bad": {"name": question["bad"], "sha": question["bad_sha"]},
+        "test": question["test"],
+        **({"tests": list(tests)} if len(tests) > 1 else {}),
+        "parameters": question["parameters"],
+        "given": question["given"],
+        "find": question["find"],
+        "min_step": question["min_step"],
+        "toolchain": question["toolchain"],
+        "metric": question["metric"],
+    }
 
 
 def _of_search(purpose: str) -> bool:

@@ -6,6 +6,7 @@ import hashlib
 import re
 import shutil
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from cpubisect.errors import UserError
@@ -70,6 +71,7 @@ def _one_at_a_time(target: Path) -> Iterator[None]:
         yield
 
 
+@lru_cache(maxsize=64)
 def public_origin(path: Path) -> str:
     """The URL a clone was made from, without a name or password in it; empty if that was a path, or is not known."""
     done = run(["git", "-C", path, "config", "--get", "remote.origin.url"], timeout_s=30)

@@ -2,9 +2,9 @@
 
 import shlex
 
-from cpubisect import report
 from cpubisect.errors import Missing
 from cpubisect.question import Question
+from cpubisect.report import asked
 from cpubisect.report_words import reproduce
 from cpubisect.session import Session
 from cpubisect.store import BisectionRow
@@ -19,7 +19,6 @@ def culprit_view(session: Session, bisection: int, sha: str) -> CulpritView:
     for test, verdict in _verdicts(row).items():
         for culprit in verdict.get("culprits", ()):
             if culprit["sha"] == sha:
-                data = report.gather(session, bisection)
                 return CulpritView(
                     bisection=bisection,
                     state=session.state(row.id, row.state),
@@ -30,7 +29,7 @@ def culprit_view(session: Session, bisection: int, sha: str) -> CulpritView:
                     culprit=culprit,
                     builds=builds_of(session, bisection, (culprit["parent"], sha)),
                     host=row.host,
-                    reproduce=shlex.join(reproduce(data)),
+                    reproduce=shlex.join(reproduce(asked(row))),
                 )
     raise Missing(f"bisection {bisection} named no culprit {sha[:12]}", f"`bisect report {bisection}` shows its answer")
 
