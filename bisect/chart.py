@@ -65,9 +65,11 @@ def stacked(charts: Sequence[Json]) -> Json:
     """Several charts, one below the other, as one."""
     if len(charts) == 1:
         return charts[0]
-    common = {name: charts[0][name] for name in ("$schema", "config")} | {"padding": charts[0]["padding"]}
-    own = [{name: part for name, part in one.items() if name not in common} for one in charts]
-    return {**common, "vconcat": own, "spacing": 24}
+    common = {name: charts[0][name] for name in ("$schema", "config")}
+    # Only data at the top is found by name; names are digests of what they name.
+    data = {name: rows for one in charts for name, rows in one.get("datasets", {}).items()}
+    own = [{name: part for name, part in one.items() if name not in (*common, "datasets")} for one in charts]
+    return {**common, "datasets": data, "vconcat": own, "spacing": 24}
 
 
 def _steps_inner(width: int, narrow: bool) -> int:

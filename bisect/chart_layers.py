@@ -239,7 +239,7 @@ class Layers:
         data = alt.Chart(alt.InlineData(values=[{"x": 0, "told": "nothing measured yet"}]))
         text = data.mark_text(align="center", fontSize=NORMAL, color=MUTED)
         at = {"x": alt.value(self._width / 2), "y": alt.value(self._height / 2)}
-        return [data.mark_tick(opacity=0).encode(x=self._across()), text.encode(text="told:N", **at)]
+        return [data.mark_tick(opacity=0, color=MUTED).encode(x=self._across()), text.encode(text="told:N", **at)]
 
 
 def reach(axis: Axis) -> tuple[float, float]:

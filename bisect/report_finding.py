@@ -31,10 +31,12 @@ def finding(data: Json) -> list[str]:
 
 
 def costs(data: Json, sha: str, test: str, metric: str) -> list[float]:
-    """The samples of one commit in one metric."""
-    values: Json = next((commit["values"] for commit in data["commits"] if commit["sha"] == sha), {})
-    found: list[float] = (values.get(test, {}) if "tests" in data else values).get(metric, [])
-    return found
+    """The samples of one commit in one metric, or those of the commit whose code it has."""
+    commit: Json = next((one for one in data["commits"] if one["sha"] == sha), {"values": {}})
+    values = commit["values"].get(test, {}) if "tests" in data else commit["values"]
+    found: list[float] = values.get(metric, [])
+    twin = commit.get("equal_to")
+    return costs(data, twin, test, metric) if twin and twin != sha and not found else found
 
 
 def _told(data: Json, test: str, verdict: Json) -> list[str]:

@@ -7,7 +7,7 @@ from cpubisect.report_blocks import Block, Code, Facts, Paragraph, Table
 from cpubisect.report_sections import Json, opening, sections
 
 _MARKUP = re.compile(r"[\\`*_{}\[\]<>|~$&]|^[#+=-]|^\d+(?=[.)])")
-_LINKING = re.compile(r"([@#])(?=\w)|(?<=\w)(://|www\.)|\b(GH)(?=-\d)", re.IGNORECASE)
+_LINKING = re.compile(r"[@#](?=\w)|(?<=\w)://|\bwww\.|\bGH(?=-\d)", re.IGNORECASE)
 _JOINER = "\u2060"
 """Word joiner: shows nothing, and keeps what stands beside it from being a mention or a link."""
 
