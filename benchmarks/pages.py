@@ -232,6 +232,8 @@ def measure(home: Home, bisections: int, candidates: int, repeats: int) -> dict[
     known = addresses(session.store, large)
     times: dict[str, list[float]] = {address: [] for address in known}
     for number in range(repeats + 1):
+        # As in a bisection that is under way: something has happened since the page was last asked for.
+        session.store.add_event(large, "probe-started", {"sha": "0" * 40, "purpose": "search"})
         for address in known:
             began = time.perf_counter()
             answer = client.get(address)

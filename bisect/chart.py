@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 
 from cpubisect.chart_layers import Href, Layers, reach
-from cpubisect.chart_look import INK, MUTED, NARROW, NORMAL, PAPER, SMALL, Json, finished
+from cpubisect.chart_look import INK, MUTED, NARROW, NORMAL, PAPER, SMALL, Json, finished, unchecked
 from cpubisect.commit_axis import Axis
 
 
+@unchecked()
 def commits(axis: Axis, width: int = 1000, height: int = 320, href: Href | None = None) -> Json:
     """Cost per query by commit: points with 99 % intervals, both ends, what is shared, blocked, searched and found.
 
@@ -36,6 +37,7 @@ def commits(axis: Axis, width: int = 1000, height: int = 320, href: Href | None 
     return finished(chart)
 
 
+@unchecked()
 def steps(found: Mapping[str, Mapping[str, float | None]], width: int = 560) -> Json:
     """A culprit's step in percent, metric by metric, with its 99 % interval around 0; `found` maps metrics to
     `percent`, `low` and `high`. An interval that includes 0 is drawn hollow, an unbounded one has no whisker."""

@@ -5,9 +5,11 @@ All colours are those of `PALETTE`, written as six digits, so that a stylesheet 
 orange the search), and differ in lightness too.
 """
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 import altair as alt
+from altair.utils.schemapi import debug_mode
 
 Json = dict[str, Any]
 
@@ -57,6 +59,11 @@ NARROW = 600
 SMALL, NORMAL = 10, 11
 LETTER, BOLD_LETTER = 5.7, 6.8
 """Pixels that a letter takes at most, on average, in the fonts a browser may choose."""
+
+
+def unchecked() -> AbstractContextManager[None]:
+    """Inside, parts of charts are not held against Vega-Lite's schema as they are made, which takes half of the time."""
+    return debug_mode(False)
 
 
 def finished(chart: alt.LayerChart | alt.FacetChart) -> Json:

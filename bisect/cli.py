@@ -370,10 +370,10 @@ def suspects(bisection: int | None, inside: str, limit: int, as_json: bool) -> N
     The order comes from the profiles of good and bad and from the diffs; it only says where to look first.
     """
     session = _session()
-    data = suspect_list.gather(session, _latest(session) if bisection is None else bisection, inside)
-    shown = data["suspects"][:limit]
+    data = suspect_list.gather(session, _latest(session) if bisection is None else bisection, inside, limit)
+    shown = data["suspects"]
     if as_json:
-        click.echo(json.dumps({**data, "suspects": shown}, indent=2))
+        click.echo(json.dumps(data, indent=2))
         return
     table = Table(box=None, pad_edge=False, expand=True)
     for column, right in (("rank", True), ("weight", True), ("commit", False), ("instr/query", True)):

@@ -238,6 +238,13 @@ def lengths(store: Store, bisection: int) -> dict[str, int]:
     return {row[0]: row[1] for row in rows}
 
 
+def ranked(store: Store, bisection: int, path: str) -> int:
+    """How many candidates of a path are ranked by suspicion."""
+    table = schema.suspects
+    asked = (table.c.bisection == bisection) & (table.c.path == path)
+    return int(store.read(select(func.count()).where(asked))[0][0])
+
+
 def latest_events(store: Store, bisection: int, test: str) -> dict[str, tuple[int, float, Json]]:
     """By kind, the last event that names this test or none at all, as (id, epoch seconds, data)."""
     table = schema.events

@@ -98,6 +98,7 @@ probes = Table(
     Column("attributed", LargeBinary),
     Column("calls", LargeBinary),
     Index("probes_by_build", "bisection", "build", "purpose"),
+    Index("probes_of_build", "build"),
 )
 
 suspects = Table(
@@ -152,7 +153,17 @@ def _add_calls(connection: Connection) -> None:
         connection.execute(text("ALTER TABLE probes ADD COLUMN calls BLOB"))
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_all, _attributed_and_suspects, _add_code, _add_calls)
+def _index_probes_of_build(connection: Connection) -> None:
+    connection.execute(text("CREATE INDEX IF NOT EXISTS probes_of_build ON probes (build)"))
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
+    _create_all,
+    _attributed_and_suspects,
+    _add_code,
+    _add_calls,
+    _index_probes_of_build,
+)
 """Applied in order, each once; the count of those applied is SQLite's `user_version`. Append, never edit."""
 
 

@@ -226,13 +226,14 @@ class Store:
                     insert(table), [{"bisection": bisection, "path": path, **asdict(row)} for row in rows]
                 )
 
-    def suspects(self, bisection: int, path: str) -> list[SuspectRow]:
-        """The recorded ranking of a path, the strongest suspect first; among equals in the path's order."""
+    def suspects(self, bisection: int, path: str, limit: int | None = None) -> list[SuspectRow]:
+        """The ranking of a path, or its first few, the strongest suspect first; among equals in the path's order."""
         table = schema.suspects
         query = select(table.c.position, table.c.sha, table.c.weight, table.c.because)
         query = query.where(table.c.bisection == bisection, table.c.path == path)
         return [
-            SuspectRow(**row._mapping) for row in self.read(query.order_by(table.c.weight.desc(), table.c.position))
+            SuspectRow(**row._mapping)
+            for row in self.read(query.order_by(table.c.weight.desc(), table.c.position).limit(limit))
         ]
 
     def add_build(self, bisection: int, result: BuildResult, artifact: str | None, started: float) -> BuildRow:

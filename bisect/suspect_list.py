@@ -4,18 +4,21 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+from cpubisect import queries
 from cpubisect.ends import Regime
 from cpubisect.errors import Missing
 from cpubisect.prior import MAIN, strongest
+from cpubisect.queries import BuildLine, SampleRow
 from cpubisect.session import Session
-from cpubisect.store import BisectionRow, BuildRow, ProbeRow, Store
+from cpubisect.store import BisectionRow, Store
 from cpubisect.workloads.probe import INSTRUCTIONS
 
 Json = dict[str, Any]
 
 
-def gather(session: Session, bisection: int, inside: str = "") -> Json:
-    """The ranking of the path from good to bad, or of the one inside the merge whose sha begins with `inside`.
+def gather(session: Session, bisection: int, inside: str = "", limit: int | None = None) -> Json:
+    """The ranking of the path from good to bad, or of the one inside the merge whose sha begins with `inside`, or the
+    first `limit` of it.
 
     Each of `suspects` has its `rank`, `sha`, `subject`, prior `weight` (a ratio, all add up to 1), `because` (each
     reason's part of that, the greatest first), its `cost` in instructions per query (None if unmeasured) and `found`:
@@ -23,23 +26,23 @@ def gather(session: Session, bisection: int, inside: str = "") -> Json:
     """
     store = session.store
     row = store.bisection(bisection)
-    candidates = store.candidates(bisection)
-    path = _path_named(row, [name for name, *_ in candidates], inside)
-    ranked = store.suspects(bisection, path)
+    lengths = queries.lengths(store, bisection)
+    path = _path_named(row, list(lengths), inside)
+    ranked = store.suspects(bisection, path, limit)
     if not ranked:
-        raise _nothing_ranked(session, row, path, sum(1 for name, *_ in candidates if name == path) - 1)
-    subjects = {sha: subject for name, _, sha, _, subject in candidates if name == path}
+        raise _nothing_ranked(session, row, path, lengths.get(path, 0) - 1)
+    places = queries.positions(store, bisection, path, [found.sha for found in ranked])
     measured = _Measured(store, row)
     return {
         "id": bisection,
         "state": session.state(row.id, row.state),
         "inside": None if path == MAIN else path,
-        "candidates": len(ranked),
+        "candidates": queries.ranked(store, bisection, path),
         "suspects": [
             {
                 "rank": rank,
                 "sha": found.sha,
-                "subject": subjects.get(found.sha, ""),
+                "subject": places[found.sha][1] if found.sha in places else "",
                 "weight": found.weight,
                 "because": {reason: found.because[reason] for reason in strongest(found.because)},
                 "cost": measured.cost(found.sha),
@@ -79,7 +82,7 @@ def _nothing_ranked(session: Session, row: BisectionRow, path: str, candidates: 
             f"bisection {number} ended before it needed suspects ({row.verdict['kind']})",
             f"`bisect report {number}` says why",
         )
-    if any(kind == "suspects" for _, _, kind, _ in session.store.events(number)) and path == MAIN:
+    if session.store.events(number, kinds=("suspects",)) and path == MAIN:
         return Missing(
             f"bisection {number} is older than the record of suspects", f"`bisect log {number}` shows the first five"
         )
@@ -99,15 +102,15 @@ class _Measured:
     """What a bisection found out about single commits."""
 
     def __init__(self, store: Store, row: BisectionRow) -> None:
-        self._builds: dict[str, BuildRow] = {build.sha: build for build, _ in store.builds(row.id)}
-        self._probes: dict[int, list[ProbeRow]] = {}
-        for probe in store.probes(row.id):
+        self._builds: dict[str, BuildLine] = {build.sha: build for build in queries.build_lines(store, row.id)}
+        self._probes: dict[int, list[SampleRow]] = {}
+        for probe in queries.samples(store, row.id):
             self._probes.setdefault(probe.build, []).append(probe)
         verdict = row.verdict or {}
         self._culprits: Mapping[str, Json] = {culprit["sha"]: culprit for culprit in verdict.get("culprits", ())}
         self._groups: Sequence[Json] = verdict.get("groups", ())
         self._metric = str(verdict.get("metric") or INSTRUCTIONS)
-        self._steps = {data["high"]: data for _, _, kind, data in store.events(row.id) if kind == "step-found"}
+        self._steps = {data["high"]: data for _, _, _, data in store.events(row.id, kinds=("step-found",))}
 
     def cost(self, sha: str) -> float | None:
         """Mean instructions per query, over all that were counted with the question's own settings."""

@@ -20,6 +20,8 @@ from cpubisect.web.security import form_is_ours, same_origin
 from cpubisect.web.starting import checked, start
 
 MOST_CANDIDATES = 1000
+SUSPECTS = 100
+"""Suspects in an answer that does not ask for more."""
 
 Answer = Response | tuple[Response, int]
 
@@ -82,7 +84,8 @@ def blueprint(context: Context) -> Blueprint:
 
     @api.get("/bisections/<id:bisection>/suspects")
     def suspects(bisection: int) -> Response:
-        data = suspect_list.gather(session, bisection, request.args.get("inside", ""))
+        limit = min(MOST_CANDIDATES, _number("limit", SUSPECTS, least=1))
+        data = suspect_list.gather(session, bisection, request.args.get("inside", ""), limit=limit)
         return _plain(Suspects.model_validate(data))
 
     @api.get("/bisections/<id:bisection>/report")

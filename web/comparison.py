@@ -1,5 +1,6 @@
 """Builds or releases side by side: QPS and cost per query of each test, relative to the first one."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -73,36 +74,47 @@ def _cell(found: Mapping[str, float], base: Mapping[str, float]) -> Cell:
 
 
 def _choices(session: Session) -> list[Column]:
-    """Builds that were probed, those with a name first."""
-    builds, probes, bisections = schema.builds, schema.probes, schema.bisections
-    newest = func.max(probes.c.id)
+    """The newest builds, those with a name first."""
+    builds, bisections = schema.builds, schema.bisections
     rows = session.store.read(
-        select(builds.c.engine, builds.c.sha, newest)
-        .join(probes, probes.c.build == builds.c.id)
-        .where(probes.c.error.is_(None))
-        .group_by(builds.c.engine, builds.c.sha)
-        .order_by(newest.desc())
+        select(builds.c.engine, builds.c.sha)
+        .where(builds.c.artifact.is_not(None))
+        .order_by(builds.c.id.desc())
         .limit(MOST_CHOICES)
     )
-    shas = {row.sha for row in rows}
+    named = [func.json_extract(bisections.c.question, f"$.{key}") for key in ("good", "good_sha", "bad", "bad_sha")]
     names: dict[str, str] = {}
-    for end in ("good", "bad"):
-        name, sha = (func.json_extract(bisections.c.question, f"$.{key}") for key in (end, f"{end}_sha"))
-        for found, commit in session.store.read(select(name, sha).distinct()):
-            if commit in shas:
-                names.setdefault(commit, found)
-    columns = [Column(engine=row.engine, sha=row.sha, name=names.get(row.sha, ""), host="") for row in rows]
+    for good, good_sha, bad, bad_sha in session.store.read(select(*named).order_by(bisections.c.id.desc())):
+        names.setdefault(good_sha, good)
+        names.setdefault(bad_sha, bad)
+    found = dict.fromkeys((row.engine, row.sha) for row in rows)
+    columns = [Column(engine=engine, sha=sha, name=names.get(sha, ""), host="") for engine, sha in found]
     return sorted(columns, key=lambda column: not column.name)
 
 
 def _chosen(session: Session, choices: Sequence[Column], name: str) -> Column:
     exact = [column for column in choices if name in (column.sha, column.name)]
-    near = exact or [column for column in choices if len(name) >= 6 and column.sha.startswith(name)]
+    near = exact or _by_prefix(session, choices, name)
     if not near:
-        raise Missing(f"no build of {name!r} was probed", "the page offers those that were")
+        raise Missing(f"no build of {name!r} is known", "the page offers those there are")
     if len({column.sha for column in near}) > 1:
         raise UserError(f"{name!r} may be {' or '.join(column.sha[:12] for column in near)}", "give more of the commit")
     return near[0].model_copy(update={"host": _hosts(session, near[0].sha)})
+
+
+def _by_prefix(session: Session, choices: Sequence[Column], name: str) -> list[Column]:
+    """Builds whose commit begins with `name`, from at least 6 digits on; older ones than are offered, too."""
+    if not re.fullmatch("[0-9a-f]{6,40}", name):
+        return []
+    offered = {(column.engine, column.sha): column for column in choices}
+    builds = schema.builds
+    rows = session.store.read(
+        select(builds.c.engine, builds.c.sha)
+        .distinct()
+        .where(builds.c.sha.startswith(name), builds.c.artifact.is_not(None))
+    )
+    unnamed = [Column(engine=row.engine, sha=row.sha, name="", host="") for row in rows]
+    return [offered.get((column.engine, column.sha), column) for column in unnamed]
 
 
 def _hosts(session: Session, sha: str) -> str:

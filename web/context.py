@@ -1,11 +1,12 @@
 """What every view works with."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cpubisect.session import Session
 from cpubisect.web.catalog import Source
 from cpubisect.web.clones import Clones
+from cpubisect.web.gallery import Gallery
 from cpubisect.web.security import Access
 
 
@@ -17,3 +18,4 @@ class Context:
     access: Access
     sources: Mapping[str, Source]
     clones: Clones
+    gallery: Gallery = field(default_factory=Gallery)

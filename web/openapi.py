@@ -80,7 +80,12 @@ def _paths() -> Json:
             "get": _read("What happened, in order", models.Journal, path=["bisection"], query=[("after", _COUNT)])
         },
         f"{one}/suspects": {
-            "get": _read("Candidates by suspicion", models.Suspects, path=["bisection"], query=[("inside", _TEXT)])
+            "get": _read(
+                "Candidates by suspicion",
+                models.Suspects,
+                path=["bisection"],
+                query=[("inside", _TEXT), ("limit", {**_COUNT, "minimum": 1})],
+            )
         },
         f"{one}/report": {"get": _read("The report, as `bisect report --json`", None, path=["bisection"])},
         f"{one}/culprits/{{sha}}": {"get": _read("A culprit", models.CulpritView, path=["bisection", "sha"])},

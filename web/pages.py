@@ -20,6 +20,8 @@ from cpubisect.web.security import changes_by_form, form_is_ours
 from cpubisect.web.starting import from_form, start
 
 SUSPECTS_SHOWN = 100
+EVENTS_SHOWN = 500
+"""Lines at the end of a journal; all of it is one click away."""
 
 
 def blueprint(context: Context) -> Blueprint:
@@ -35,7 +37,11 @@ def blueprint(context: Context) -> Blueprint:
     @pages.get("/bisections/<id:bisection>")
     def show(bisection: int) -> str:
         view = overview(session, bisection, request.args.get("test"))
-        return render_template("bisection.html", view=view, chart=pictures.along_commits(session, bisection, view.test))
+        mark = (queries.newest_event(session.store, bisection), view.state)
+        chart = context.gallery.show(
+            (bisection, view.test), mark, lambda: pictures.along_commits(session, bisection, view.test)
+        )
+        return render_template("bisection.html", view=view, chart=chart)
 
     @pages.get("/bisections/<id:bisection>/culprits/<sha>")
     def culprit(bisection: int, sha: str) -> str:
@@ -44,18 +50,24 @@ def blueprint(context: Context) -> Blueprint:
             "culprit.html",
             view=view,
             steps=pictures.steps(view.culprit["steps"]),
-            flame=pictures.flame(session, bisection, view.culprit, view.test),
+            flame=context.gallery.show(
+                ("flame", bisection, sha, view.test),
+                view.state,
+                lambda: pictures.flame(session, bisection, view.culprit, view.test),
+            ),
         )
 
     @pages.get("/bisections/<id:bisection>/suspects")
     def suspects(bisection: int) -> str:
-        data = suspect_list.gather(session, bisection, request.args.get("inside", ""))
-        return render_template("suspects.html", view={**data, "suspects": data["suspects"][:SUSPECTS_SHOWN]})
+        data = suspect_list.gather(session, bisection, request.args.get("inside", ""), limit=SUSPECTS_SHOWN)
+        return render_template("suspects.html", view=data)
 
     @pages.get("/bisections/<id:bisection>/log")
     def journal(bisection: int) -> str:
         session.store.bisection(bisection)
-        return render_template("journal.html", bisection=bisection, said=said(session.store.events(bisection)))
+        whole = "all" in request.args
+        events = session.store.events(bisection) if whole else queries.tail(session.store, bisection, EVENTS_SHOWN)
+        return render_template("journal.html", bisection=bisection, said=said(events), whole=whole)
 
     @pages.get("/bisections/<id:bisection>/builds/<id:build>")
     def build(bisection: int, build: int) -> str:
@@ -83,7 +95,8 @@ def blueprint(context: Context) -> Blueprint:
 
         def mark() -> tuple[int, str]:
             row = session.store.bisection(bisection)
-            return queries.newest_event(session.store, bisection), session.state(bisection, row.state)
+            state = session.state(bisection, row.state)
+            return queries.newest_event(session.store, bisection), f"{state} {context.gallery.version}"
 
         return stream(mark)
 
