@@ -5,7 +5,7 @@ All colours are those of `PALETTE`, written as six digits, so that a stylesheet 
 orange the search), and differ in lightness too.
 """
 
-from contextlib import AbstractContextManager
+from contextlib import ContextDecorator
 from typing import Any
 
 import altair as alt
@@ -61,8 +61,8 @@ LETTER, BOLD_LETTER = 5.7, 6.8
 """Pixels that a letter takes at most, on average, in the fonts a browser may choose."""
 
 
-def unchecked() -> AbstractContextManager[None]:
-    """Inside, parts of charts are not held against Vega-Lite's schema as they are made, which takes half of the time."""
+def unchecked() -> ContextDecorator:
+    """Parts of charts are not held against the schema of Vega-Lite as they are made, which takes half of the time."""
     return debug_mode(False)
 
 
