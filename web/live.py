@@ -19,23 +19,24 @@ MOST_STREAMS = 24
 _free = threading.Semaphore(MOST_STREAMS)
 
 
-def stream(mark: Callable[[], tuple[int, str]]) -> Response:
-    """Events as `mark`, the newest event's id with a text that describes the state, changes; 503 if too many listen.
+def stream(mark: Callable[[], tuple[int, str]], closing: threading.Event) -> Response:
+    """Events, until `closing` is set, whenever `mark` changes, which is the newest event's id with a text that describes
+    the state; 503 if too many listen.
 
     The first event tells the present mark, so that what happened before the page connected is not missed.
     """
     if not _free.acquire(blocking=False):
         return Response("too many pages listen\n", 503, {"Retry-After": "10"}, mimetype="text/plain")
-    response = Response(_events(mark), mimetype="text/event-stream", headers={"X-Accel-Buffering": "no"})
+    response = Response(_events(mark, closing), mimetype="text/event-stream", headers={"X-Accel-Buffering": "no"})
     response.call_on_close(_free.release)
     return response
 
 
-def _events(mark: Callable[[], tuple[int, str]]) -> Iterator[str]:
+def _events(mark: Callable[[], tuple[int, str]], closing: threading.Event) -> Iterator[str]:
     yield "retry: 2000\n\n"
     seen: tuple[int, str] | None = None
     spoken = time.monotonic()
-    while True:
+    while not closing.is_set():
         now = mark()
         if now != seen:
             yield f"id: {now[0]}\nevent: change\ndata: {json.dumps({'event': now[0], 'state': now[1]})}\n\n"
@@ -43,4 +44,4 @@ def _events(mark: Callable[[], tuple[int, str]]) -> Iterator[str]:
         elif time.monotonic() - spoken > HEARTBEAT_S:
             yield ": still here\n\n"
             spoken = time.monotonic()
-        time.sleep(POLL_S)
+        closing.wait(POLL_S)

@@ -98,11 +98,12 @@ def blueprint(context: Context) -> Blueprint:
             state = session.state(bisection, row.state)
             return queries.newest_event(session.store, bisection), f"{state} {context.gallery.version}"
 
-        return stream(mark)
+        return stream(mark, context.closing)
 
     @pages.get("/stream")
     def index_stream() -> Response:
-        return stream(lambda: (queries.newest_event(session.store), str(queries.states(session.store))))
+        store = session.store
+        return stream(lambda: (queries.newest_event(store), str(queries.states(store))), context.closing)
 
     @pages.get("/charts.css")
     def charts_style() -> Response:

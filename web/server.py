@@ -49,26 +49,24 @@ def serve(
         raise UserError(f"cannot listen on {host} port {port} ({error})", "choose another --host or --port") from error
     shown = f"[{host}]" if ":" in host else host
     say(f"serving on http://{shown}:{server.effective_port}/ (Ctrl-C ends it)")
-    stop = threading.Event()
-    worker = threading.Thread(target=_work, args=(session, say, stop), daemon=True)
+    worker = threading.Thread(target=_work, args=(session, say, context.closing), daemon=True)
     if working:
         worker.start()
     # The first picture loads the renderer, which takes a second: nobody should wait for it.
     threading.Thread(target=pictures.warm_up, daemon=True).start()
 
     def end(_number: int, _frame: FrameType | None) -> None:
+        context.closing.set()
         raise KeyboardInterrupt
 
-    signal.signal(signal.SIGTERM, end)
-    try:
-        server.run()
-    except KeyboardInterrupt:
-        say("stopping; what is running goes back to the queue")
-    finally:
-        stop.set()
-        server.close()
-        if working:
-            worker.join()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    # Returns on KeyboardInterrupt, after its threads have ended.
+    server.run()
+    say("stopping; what is running goes back to the queue")
+    server.close()
+    if working:
+        worker.join()
 
 
 def _work(session: Session, say: Callable[[str], None], stop: threading.Event) -> None:

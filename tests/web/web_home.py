@@ -28,8 +28,13 @@ class Known:
     culprit: str
 
 
-def application(home: Path, *, host: str = "127.0.0.1", token: str = "", repositories: tuple[str, ...] = ()) -> Flask:
-    """The application over a home directory, as `bisect serve` makes it."""
+def context(home: Path, *, host: str = "127.0.0.1", token: str = "", repositories: tuple[str, ...] = ()) -> Context:
+    """What a server over a home directory works with."""
     paths = Home(home)
     session = Session(paths, Store(paths.store))
-    return create_app(Context(session, Access(host, token), sources(repositories), Clones(paths)))
+    return Context(session, Access(host, token), sources(repositories), Clones(paths))
+
+
+def application(home: Path, *, host: str = "127.0.0.1", token: str = "", repositories: tuple[str, ...] = ()) -> Flask:
+    """The application over a home directory, as `bisect serve` makes it."""
+    return create_app(context(home, host=host, token=token, repositories=repositories))

@@ -1,0 +1,106 @@
+"""Server-sent events over a real connection: what happens is told, and who has gone frees their place."""
+
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from waitress.server import create_server
+from web_home import context
+
+from cpubisect.paths import Home
+from cpubisect.store import Store
+from cpubisect.web import live
+from cpubisect.web.app import create_app
+from cpubisect.web.server import THREADS
+
+QUESTION = {
+    "engine": "minikv", "repository": "/nowhere", "good": "v1", "bad": "v2", "good_sha": "1" * 40, "bad_sha": "2" * 40,
+    "test": "seekrandom", "matrix": "", "parameters": {}, "given": {}, "metric": "auto", "find": "regression",
+    "min_step": None, "toolchain": None, "jobs": 1,
+}  # fmt: skip
+
+
+class Listener:
+    """One open page."""
+
+    def __init__(self, port: int, path: str) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        self._connection.request("GET", path)
+        self.answer = self._connection.getresponse()
+
+    def next(self) -> dict[str, object]:
+        """The data of the next event."""
+        while not (line := self.answer.fp.readline()).startswith(b"data: "):
+            assert line, "the stream ended"
+        found: dict[str, object] = json.loads(line[6:])
+        return found
+
+    def close(self) -> None:
+        self.answer.close()
+        self._connection.close()
+
+
+@pytest.fixture
+def store(home: Path) -> Store:
+    """With one bisection that waits."""
+    opened = Store(Home.open().store)
+    opened.create_bisection("minikv", dict(QUESTION), {"cpu": "x", "cores": 1}, "queued")
+    return opened
+
+
+@pytest.fixture
+def port(store: Store) -> Iterator[int]:
+    """A server as `bisect serve` runs it."""
+    own = context(store.path.parent)
+    server = create_server(create_app(own), host="127.0.0.1", port=0, threads=THREADS)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    yield server.effective_port
+    own.closing.set()
+    server.task_dispatcher.shutdown()
+    server.close()
+    thread.join()
+
+
+def test_what_happens_is_told(port: int, store: Store) -> None:
+    page = Listener(port, "/bisections/1/stream")
+    assert page.answer.headers["Content-Type"].startswith("text/event-stream")
+    assert page.next()["event"] == 0
+    store.add_event(1, "notice", {"text": "something"})
+    assert page.next()["event"] == 1
+    store.change_state(1, ("queued",), "cancelled")
+    assert str(page.next()["state"]).startswith("cancelled")
+    page.close()
+
+
+def test_the_list_is_told_of_every_bisection(port: int, store: Store) -> None:
+    page = Listener(port, "/stream")
+    before = page.next()
+    store.create_bisection("minikv", dict(QUESTION), {}, "queued")
+    assert page.next()["state"] != before["state"]
+    page.close()
+
+
+def test_too_many_are_told_so_and_places_are_given_back(
+    port: int, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "HEARTBEAT_S", 0.0)
+    pages = [Listener(port, "/bisections/1/stream") for _ in range(live.MOST_STREAMS)]
+    refused = Listener(port, "/bisections/1/stream")
+    assert refused.answer.status == 503
+    assert refused.answer.headers["Retry-After"]
+    refused.close()
+    for page in pages:
+        page.close()
+    # Each place comes back when the server next writes to the closed connection.
+    for _ in pages:
+        assert live._free.acquire(timeout=60)
+    for _ in pages:
+        live._free.release()
+
+
+def test_there_is_no_stream_of_what_is_not_there(port: int) -> None:
+    assert Listener(port, "/bisections/9/stream").answer.status == 404
