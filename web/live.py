@@ -20,8 +20,8 @@ _free = threading.Semaphore(MOST_STREAMS)
 
 
 def stream(mark: Callable[[], tuple[int, str]], closing: threading.Event) -> Response:
-    """Events, until `closing` is set, whenever `mark` changes, which is the newest event's id with a text that describes
-    the state; 503 if too many listen.
+    """Events, until `closing` is set, whenever `mark` changes, which is the newest event's id with a text on the
+    state; 503 if too many listen.
 
     The first event tells the present mark, so that what happened before the page connected is not missed.
     """
