@@ -18,20 +18,23 @@ def rests_on(data: Json) -> list[str]:
 def builds(data: Json) -> list[Section]:
     """One section for each recipe among those builds; builds that differ in their commit only share one."""
     by_sha = {commit["sha"]: commit for commit in data["commits"]}
-    shared: dict[tuple[Facts, Table | None], list[str]] = {}
+    shared: dict[tuple[str, Facts, Table | None], list[str]] = {}
     for sha in rests_on(data):
-        if sha in by_sha:
-            shared.setdefault((_recipe(by_sha[sha]), _repairs(by_sha[sha])), []).append(sha)
+        if commit := by_sha.get(sha):
+            failed = "" if commit["outcome"] == "built" else f"{commit['outcome']}: {commit['first_error']}"
+            shared.setdefault((failed, _recipe(commit), _repairs(commit)), []).append(sha)
     return [_section(shas, *made) for made, shas in shared.items()]
 
 
-def _section(shas: list[str], recipe: Facts, repairs: Table | None) -> Section:
+def _section(shas: list[str], failed: str, recipe: Facts, repairs: Table | None) -> Section:
     names = " and ".join(sha[:12] for sha in shas[:2]) + (f" and {len(shas) - 2} more" if len(shas) > 2 else "")
     blocks: list[Block] = [recipe]
-    if repairs is None:
-        blocks.append(Paragraph("Nothing in the source had to be changed to build this."))
-    else:
+    if repairs is not None:
         blocks.append(repairs)
+    elif not failed:
+        blocks.append(Paragraph("Nothing in the source had to be changed to build this."))
+    if failed:
+        return Section(f"How {names} did not build", (Paragraph(failed), *blocks))
     return Section(f"How {names} {'was' if len(shas) == 1 else 'were'} built", tuple(blocks))
 
 

@@ -4,20 +4,12 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import Any
 
+from cpubisect.report_words import called
 from cpubisect.workloads.probe import CPU, INSTRUCTIONS
 
 Json = dict[str, Any]
 
 _PER_QUERY = {INSTRUCTIONS: "instructions per query", CPU: "CPU time per query"}
-_KINDS = {
-    "culprit": "Found",
-    "one-of": "Narrowed down, but not to one commit",
-    "no-regression": "Nothing found",
-    "improvement": "It became cheaper",
-    "fork-point": "It was there before the branches parted",
-    "changed-default": "A default changed, not the code",
-    "unbuildable": "Cannot be measured",
-}
 
 
 def finding(data: Json) -> list[str]:
@@ -40,9 +32,8 @@ def costs(data: Json, sha: str, test: str, metric: str) -> list[float]:
 
 
 def _told(data: Json, test: str, verdict: Json) -> list[str]:
-    kind = verdict["kind"]
     if not verdict.get("culprits"):
-        return [f"{data['engine']}, {test}: {_KINDS[kind]} ({kind}): {verdict['summary']}"]
+        return [f"{data['engine']}, {test}: {verdict['summary']} ({verdict['kind']})"]
     first, metric = verdict["culprits"][0], verdict["metric"]
     change = first["steps"][metric]
     more = "more" if change["percent"] > 0 else "less"
@@ -67,7 +58,7 @@ def _confirmed(data: Json, test: str, culprit: Json, metric: str, change: Mappin
     if culprit.get("share") is not None:
         share = (
             f". It is {culprit['share'] * 100:.0f} % of the difference between "
-            f"{data['good']['name']} and {data['bad']['name']}"
+            f"{called(data['good'])} and {called(data['bad'])}"
         )
     how = "in interleaved rounds" if metric == CPU else "repeatedly"
     return (

@@ -14,6 +14,7 @@ from cpubisect.report_blocks import Code, Section, clean
 from cpubisect.report_builds import rests_on
 from cpubisect.report_charts import NARROW_WIDTH, WIDTH, along_commits
 from cpubisect.report_sections import about, culprits, opening, rest
+from cpubisect.report_words import called
 from cpubisect.session import Session
 
 Json = dict[str, Any]
@@ -73,6 +74,7 @@ def as_html(session: Session, bisection: int, data: Json) -> str:
         culprits=found,
         sections=_with_diffs(session, bisection, data, rest(data)),
         dark=Markup(f"{chart_look.dark_rules()}\n{flame_picture.dark_rules()}"),
+        called=called,
         kind=lambda block: type(block).__name__,
     )
 

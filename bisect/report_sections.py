@@ -6,7 +6,7 @@ from typing import Any
 from cpubisect.report_blocks import Block, Code, Column, Facts, Paragraph, Section, Table, clean, facts
 from cpubisect.report_builds import builds
 from cpubisect.report_finding import finding
-from cpubisect.report_words import command, reproduce, verdicts
+from cpubisect.report_words import called, command, reproduce, verdicts
 from cpubisect.workloads.probe import METRICS
 
 Json = dict[str, Any]
@@ -214,8 +214,7 @@ def _question(data: Json) -> Facts:
             ("engine", data["engine"]),
             ("test", data["test"]),
             ("repository", data.get("origin") or data["repository"]),
-            ("good", f"{data['good']['name']} ({data['good']['sha'][:12]})"),
-            ("bad", f"{data['bad']['name']} ({data['bad']['sha'][:12]})"),
+            *((end, f"{called(data[end])} ({data[end]['sha'][:12]})") for end in ("good", "bad")),
             ("searched", f"{data['find']}, metric {data['metric']}, counter {data['counter']}"),
             ("regime", data["regime"] or ""),
             *(

@@ -13,6 +13,12 @@ def verdicts(data: Json) -> dict[str, Json]:
     return {f"{test}: ": found for test, found in verdict["tests"].items()} if "tests" in verdict else {"": verdict}
 
 
+def called(end: Json) -> str:
+    """What good or bad is called in a sentence: the name it was given, a whole sha cut as all others are."""
+    name: str = end["name"]
+    return name[:12] if name == end["sha"] else name
+
+
 def name_of(bisection: int, verdict: Json | None) -> str:
     """What a bisection's files are called: after its first culprit, else after the kind of its answer."""
     owns = [verdict, *verdict.get("tests", {}).values()] if verdict else []

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cpubisect.report_words import verdicts
+from cpubisect.report_words import called, verdicts
 from cpubisect.workloads.probe import CPU, INSTRUCTIONS, METRICS
 
 Json = dict[str, Any]
@@ -64,7 +64,7 @@ def _ends(data: Json, test: str, verdict: Json) -> Case:
     ends = verdict.get("ends") or {}
     metric = verdict.get("metric") or next((metric for metric in METRICS if metric in ends), INSTRUCTIONS)
     recorded = ends.get(metric, {"percent": 0.0, "low": 0.0, "high": 0.0})
-    title = f"{test}: bad {data['bad']['name']} against good {data['good']['name']}"
+    title = f"{test}: bad {called(data['bad'])} against good {called(data['good'])}"
     return _case(data, test, title, (data["good"]["sha"], data["bad"]["sha"]), metric, recorded, ENDS_ONLY)
 
 

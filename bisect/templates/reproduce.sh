@@ -1,5 +1,8 @@
 #!/bin/sh
 # Builds and measures again what the answer of a bisection rests on, from a clean clone. See --help.
+{% if not cases %}
+# shellcheck disable=SC2317
+{% endif %}
 set -eu
 
 default_repository={{ repository | sh }}
@@ -53,6 +56,9 @@ repository=${repository:-${REPOSITORY:-$default_repository}}
 case $tolerance in
 *[!0-9.]* | .) fail "--tolerance is a number of percentage points, not $tolerance" ;;
 esac
+
+cases={{ cases | length }}
+[ "$cases" -gt 0 ] || fail 'nothing was measured that could be measured again: see report.txt'
 
 bisect=${BISECT:-bisect}
 command -v git >/dev/null || fail 'git is missing: install it first'
@@ -139,9 +145,6 @@ measure {{ case.title | sh }} \
     {{ case.before }} {{ case.after }} \
     {{ case.metric | sh }} {{ case.percent }} {{ case.low | number }} {{ case.high | number }} {{ case.tolerance }} \
     {{ case.options | words }}
-
-{% else %}
-fail 'nothing was measured that could be measured again: see report.txt'
 
 {% endfor %}
 printf '\nEverything is in %s; CPUBISECT_HOME=%s/home %s list shows it.\n' "$work" "$work" "$bisect"

@@ -170,7 +170,12 @@ def test_a_verdict_of_nothing_measured_has_nothing_to_measure_again(found: Told,
     data = bundle.report.gather(found.session, found.bisection)
     data["verdict"] |= {"kind": "unbuildable", "culprits": [], "ends": {}}
     assert cases(data) == []
-    assert "nothing was measured" in bundle._script(data)
+    script = tmp_path / "reproduce.sh"
+    script.write_text(bundle._script(data))
+    script.chmod(0o755)
+    done = again(script, program)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "nothing was measured" in done.stderr
 
 
 def test_a_servers_configuration_is_read_off_its_command_line() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from small_bisections import ask, cost, history, tree
 from told import SUBJECT, Told, told
 
 from cpubisect import report
@@ -16,6 +17,7 @@ from cpubisect.cli import main
 from cpubisect.report import Form
 from cpubisect.report_blocks import clean
 from cpubisect.report_markdown import code, fenced, plain
+from cpubisect.report_text import as_text
 
 pytestmark = pytest.mark.xdist_group("report")
 
@@ -195,3 +197,15 @@ def test_a_file_that_cannot_be_written_is_one_line(found: Told, tmp_path: Path) 
 def test_the_help_has_examples() -> None:
     output = bisect("report", "--help").output
     assert "--format bundle --output ." in output
+
+
+def test_an_end_that_does_not_build_is_told_with_its_recipe(home: Path, tmp_path: Path) -> None:
+    shas = history(tree(1000), cost(1000, "#error no\n")).write(tmp_path / "kv")
+    data = ask(tmp_path / "kv", shas[1], shas[2], home=home)
+    first, *rest = as_text(data).split("\n\n")
+    assert f"{shas[2][:12]}" in first
+    assert first.endswith("(unbuildable)")
+    (failed,) = [part for part in rest if part.startswith(f"How {shas[2][:12]} did not build")]
+    assert "#error no" in failed
+    assert any(part.startswith(f"How {shas[1][:12]} was built") for part in rest)
+    assert f"good {shas[1][:12]} ({shas[1][:12]})" in " ".join(" ".join(rest).split())

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from small_bisections import ask, cost, history, percent, tree
+from small_bisections import ask, cost, history, percent, said, tree
 
 from cpubisect.cli import main
 
@@ -141,6 +141,9 @@ def test_cpu_time_alone_finds_a_large_step(home: Path, tmp_path: Path) -> None:
     told = CliRunner().invoke(main, ["log", str(data["id"])]).stdout
     assert "this search is likely to take about" in told
     assert "P = 0." in told or "P = 1." in told
+    gaps = [event["gaps"] for event in said(data["id"]) if event["kind"] == "posterior"][-1]
+    assert all({low, high} <= set(shas.values()) for low, high, _ in gaps)
+    assert max(probability for *_, probability in gaps) > 0.9
 
 
 def test_a_commit_that_crashes_when_probed_cannot_be_told_from_its_neighbour(home: Path, tmp_path: Path) -> None:
