@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from told import Told, told
 
-from cpubisect import bundle
+from cpubisect import bundle, queries
 from cpubisect.reproduction import ENDS_ONLY, cases
 from cpubisect.server_config import of_commands
 
@@ -88,7 +88,7 @@ def test_the_same_bisection_gives_the_same_bytes(found: Told, packed: bytes) -> 
 def test_every_sample_is_in_the_table(found: Told, packed: bytes) -> None:
     rows = list(csv.DictReader(io.StringIO(members(packed)["samples.csv"].decode())))
     assert rows[0].keys() == set(bundle.COLUMNS)
-    stored = found.session.store.samples(found.bisection)
+    stored = queries.samples(found.session.store, found.bisection)
     assert len(rows) == sum(len(values) for row in stored for values in row.values.values())
     first = next(row for row in rows if row["metric"] == "instructions/query")
     assert float(first["value"]) in [v for row in stored for v in row.values.get("instructions/query", ())]

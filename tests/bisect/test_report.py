@@ -122,7 +122,9 @@ def test_the_page_stands_alone_and_runs_nothing(found: Told) -> None:
 def test_the_page_has_charts_for_wide_and_narrow_screens_and_all_tables(found: Told) -> None:
     text = rendered(found, Form.HTML)
     tags = Page(text).tags
-    assert sum(tag == "svg" for tag, _ in tags) == 4
+    pictures = [tag for tag, attributes in tags if attributes.get("class") in ("wide paired", "narrow")]
+    assert len(pictures) == 6
+    assert sum(tag == "svg" for tag, _ in tags) == 6
     ids = [attributes["id"] for tag, attributes in tags if "id" in attributes]
     assert len(ids) == len(set(ids))
     assert "prefers-color-scheme: dark" in text
