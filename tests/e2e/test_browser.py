@@ -81,6 +81,7 @@ def test_from_the_form_to_the_culprit_and_back_to_numbers(
     browser.find_element(By.CSS_SELECTOR, "form.start button").click()
     alert = WebDriverWait(browser, SOON_S).until(lambda b: b.find_element(By.CSS_SELECTOR, "[role=alert]"))
     assert "no-such-tag" in alert.text
+    assert all("422" in complaint for complaint in complaints(browser))
 
     good = browser.find_element(By.NAME, "good")
     good.clear()
