@@ -8,16 +8,17 @@ from cpubisect import queries
 from cpubisect.commit_axis import Axis, Interval, Mark, Point, Range
 from cpubisect.display import describe
 from cpubisect.lab import Purpose
+from cpubisect.prior import MAIN
 from cpubisect.queries import SampleRow
 from cpubisect.question import Question
 from cpubisect.session import Session
 from cpubisect.stats import level
+from cpubisect.verdict import of_test
 from cpubisect.workloads.probe import CPU, INSTRUCTIONS
 
 Json = dict[str, Any]
 Places = Mapping[str, tuple[int, str]]
 
-MAIN = "main"
 _ACTIONS = ("build-started", "build-finished", "build-reused", "probe-started", "probe-finished")
 _THOUGHTS = ("regime", "next", "posterior", "step-found")
 _SEVERAL = ("unobservable", "equal-code")
@@ -32,12 +33,12 @@ def axis(session: Session, bisection: int, test: str | None = None) -> Axis:
     row = store.bisection(bisection)
     question = Question.from_json(row.question)
     asked = test or question.tests[0]
-    verdict = _verdict_of(row.verdict, asked)
+    verdict = of_test(row.verdict, asked)
     last = {kind: data for kind, (_, _, data) in queries.latest_events(store, bisection, asked).items()}
     told = [(kind, data) for _, _, kind, data in store.events(bisection, kinds=_SEVERAL) if _is_about(data, asked)]
     samples = [row for row in queries.samples(store, bisection, asked, (INSTRUCTIONS, CPU)) if not row.error]
     metric = verdict.get("metric") or last.get("regime", {}).get("metric") or _first_metric(samples)
-    values = _values(samples, metric)
+    values = values_of(samples, metric)
     for _, data in (event for event in told if event[0] == "equal-code"):
         values.setdefault(data["sha"], values.get(data["twin"], []))
     dead = {data["sha"]: data["why"] for kind, data in told if kind == "unobservable"} | queries.failures(
@@ -74,14 +75,6 @@ def axis(session: Session, bisection: int, test: str | None = None) -> Axis:
     )
 
 
-def _verdict_of(verdict: Json | None, test: str) -> Json:
-    """The verdict on one test, as far as there is one; empty before."""
-    if verdict and "tests" in verdict:
-        found: Json = verdict["tests"].get(test, {})
-        return found
-    return verdict or {}
-
-
 def _is_about(data: Json, test: str) -> bool:
     return data.get("test") in (None, test)
 
@@ -91,14 +84,14 @@ def _first_metric(samples: Sequence[SampleRow]) -> str:
     return INSTRUCTIONS if not samples or any(INSTRUCTIONS in row.values for row in samples) else CPU
 
 
-def _values(samples: Sequence[SampleRow], metric: str) -> dict[str, list[float]]:
+def values_of(samples: Sequence[SampleRow], metric: str) -> dict[str, list[float]]:
     """One value per probe of each commit: those the search read, or where it read none, those that confirmed it."""
     purpose = Purpose.CLOCK if metric == CPU else Purpose.SEARCH
     searched: dict[str, list[float]] = {}
     confirmed: dict[str, list[float]] = {}
     for row in samples:
         found = row.values.get(metric)
-        if found and (row.purpose == Purpose.SEARCH or row.purpose.startswith(Purpose.CLOCK)):
+        if found and Purpose.counts(row.purpose):
             value = min(found) if metric == CPU else fmean(found)
             (searched if row.purpose == purpose else confirmed).setdefault(row.sha, []).append(value)
     return {**confirmed, **searched}

@@ -31,6 +31,11 @@ class Purpose:
     CLOCK = "clock"
 
     @staticmethod
+    def counts(purpose: str) -> bool:
+        """Whether a probe was made with the question's own settings: what it says counts for its commit."""
+        return purpose == Purpose.SEARCH or purpose.startswith(Purpose.CLOCK)
+
+    @staticmethod
     def clock(sha: str, against: str = "") -> str:
         """CPU time of one commit beside others: rounds of their own, so that all are probed anew, interleaved."""
         return f"{Purpose.CLOCK} {sha[:12]}" + (f" against {against[:12]}" if against else "")

@@ -79,7 +79,7 @@ def count(store: Store) -> int:
     return int(store.read(select(func.count()).select_from(schema.bisections))[0][0])
 
 
-def summaries(store: Store, limit: int, offset: int = 0, ids: Sequence[int] | None = None) -> list[Summary]:
+def summaries(store: Store, limit: int, offset: int = 0) -> list[Summary]:
     """Some bisections, newest first."""
     table = schema.bisections
 
@@ -98,8 +98,6 @@ def summaries(store: Store, limit: int, offset: int = 0, ids: Sequence[int] | No
         told(table.c.verdict, "kind"),
         told(table.c.verdict, "summary"),
     )
-    if ids is not None:
-        query = query.where(table.c.id.in_(list(ids)))
     rows = store.read(query.order_by(table.c.id.desc()).limit(limit).offset(offset))
     shown = [row.id for row in rows]
     uses, builds, probes = schema.uses, schema.builds, schema.probes

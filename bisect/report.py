@@ -170,17 +170,13 @@ def asked(row: BisectionRow) -> Json:
     }
 
 
-def _of_search(purpose: str) -> bool:
-    return purpose == Purpose.SEARCH or purpose.startswith(Purpose.CLOCK)
-
-
 def _values(probes: Sequence[SampleRow]) -> Json:
     values = {m: [v for probe in probes for v in probe.values.get(m, ())] for m in METRICS}
     return {metric: found for metric, found in values.items() if found}
 
 
 def _commit(build: BuildRow, subject: str, probes: Sequence[SampleRow], tests: Sequence[str]) -> Json:
-    own = [probe for probe in probes if probe.sha == build.sha and _of_search(probe.purpose)]
+    own = [probe for probe in probes if probe.sha == build.sha and Purpose.counts(probe.purpose)]
     by_test = {test: _values([probe for probe in own if probe.test == test]) for test in tests}
     return {
         "sha": build.sha,

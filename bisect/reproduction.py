@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cpubisect.report_words import called, verdicts
-from cpubisect.workloads.probe import CPU, INSTRUCTIONS, METRICS
+from cpubisect.workloads.probe import CPU, INSTRUCTIONS
 
 Json = dict[str, Any]
 
@@ -55,14 +55,14 @@ def cases(data: Json) -> list[Case]:
 def _culprit(data: Json, test: str, metric: str, culprit: Json) -> Case:
     recorded = culprit["steps"][metric]
     title = f"{test}: culprit {culprit['sha'][:12]} against its parent {culprit['parent'][:12]}"
-    least = max(0.001, round(abs(recorded["percent"]) / 2, 3))
+    least = min(ENDS_ONLY, max(0.001, round(abs(recorded["percent"]) / 2, 3)))
     return _case(data, test, title, (culprit["parent"], culprit["sha"]), metric, recorded, least)
 
 
 def _ends(data: Json, test: str, verdict: Json) -> Case:
     """Good against bad; where their code is equal nothing was measured, and the step is none."""
     ends = verdict.get("ends") or {}
-    metric = verdict.get("metric") or next((metric for metric in METRICS if metric in ends), INSTRUCTIONS)
+    metric = verdict.get("metric") or next((metric for metric in SHARE if metric in ends), INSTRUCTIONS)
     recorded = ends.get(metric, {"percent": 0.0, "low": 0.0, "high": 0.0})
     title = f"{test}: bad {called(data['bad'])} against good {called(data['good'])}"
     return _case(data, test, title, (data["good"]["sha"], data["bad"]["sha"]), metric, recorded, ENDS_ONLY)

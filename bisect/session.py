@@ -55,7 +55,6 @@ class Session:
         called again.
         """
         with self._alone(bisection), _stoppable():
-            remove_leftovers(self.home.work)
             owner = {"pid": os.getpid(), "since": time.time()}
             row = self.store.bisection(bisection)
             if not self.store.change_state(bisection, among, "running", owner=owner):
@@ -63,6 +62,7 @@ class Session:
                     f"bisection {bisection} is {row.state}", f"`bisect report {bisection}` shows its answer"
                 )
             try:
+                remove_leftovers(self.home.work)
                 bench = self.bench(bisection, watch)
                 verdict = answer(bench, row.verdict, lambda v: self.store.update_bisection(bisection, verdict=v))
             except BaseException as error:
@@ -86,13 +86,15 @@ class Session:
             raise UserError(f"bisection {bisection} is {state}", "only an unfinished one can be cancelled")
         row = self.store.bisection(bisection)
         if self.is_running(bisection) and row.owner:
-            with contextlib.suppress(ProcessLookupError):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(int(row.owner["pid"]), signal.SIGTERM)
 
     def enqueue(self, bisection: int) -> None:
         """Have a worker go on with a bisection; raises UserError if it is finished, queued already, or running."""
         row = self.store.bisection(bisection)
         state = self.state(row.id, row.state)
+        if row.state == "cancelled" and self.is_running(bisection):
+            raise UserError(f"bisection {bisection} is still stopping", "resume it again in a moment")
         if state not in ("interrupted", "cancelled") or not self.store.change_state(
             bisection, (row.state,), "queued", owner=None
         ):

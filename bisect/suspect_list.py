@@ -11,6 +11,7 @@ from cpubisect.prior import MAIN, strongest
 from cpubisect.queries import BuildLine, SampleRow
 from cpubisect.session import Session
 from cpubisect.store import BisectionRow, Store
+from cpubisect.verdict import of_test
 from cpubisect.workloads.probe import INSTRUCTIONS
 
 Json = dict[str, Any]
@@ -20,9 +21,10 @@ def gather(session: Session, bisection: int, inside: str = "", limit: int | None
     """The ranking of the path from good to bad, or of the one inside the merge whose sha begins with `inside`, or the
     first `limit` of it.
 
-    Each of `suspects` has its `rank`, `sha`, `subject`, prior `weight` (a ratio, all add up to 1), `because` (each
-    reason's part of that, the greatest first), its `cost` in instructions per query (None if unmeasured) and `found`:
-    what is known of it, empty if nothing is. Raises Missing if nothing is ranked, and says why.
+    `test` is the one whose profiles it is from. Each of `suspects` has its `rank`, `sha`, `subject`, prior `weight` (a
+    ratio, all add up to 1), `because` (each reason's part of that, the greatest first), its `cost` in instructions per
+    query (None if unmeasured) and `found`: what is known of it, empty if nothing is. Raises Missing if nothing is
+    ranked, and says why.
     """
     store = session.store
     row = store.bisection(bisection)
@@ -32,10 +34,12 @@ def gather(session: Session, bisection: int, inside: str = "", limit: int | None
     if not ranked:
         raise _nothing_ranked(session, row, path, lengths.get(path, 0) - 1)
     places = queries.positions(store, bisection, path, [found.sha for found in ranked])
-    measured = _Measured(store, row)
+    test = _ranked_test(session, row)
+    measured = _Measured(store, row, test)
     return {
         "id": bisection,
         "state": session.state(row.id, row.state),
+        "test": test,
         "inside": None if path == MAIN else path,
         "candidates": queries.ranked(store, bisection, path),
         "suspects": [
@@ -51,6 +55,13 @@ def gather(session: Session, bisection: int, inside: str = "", limit: int | None
             for rank, found in enumerate(ranked, start=1)
         ],
     }
+
+
+def _ranked_test(session: Session, row: BisectionRow) -> str:
+    """The test whose profiles the ranking on record is from: of several, the last that was searched."""
+    told = [data.get("test") for _, _, _, data in session.store.events(row.id, kinds=("suspects",))]
+    asked: list[str] = row.question.get("tests") or [row.question["test"]]
+    return (told[-1] if told else None) or asked[0]
 
 
 def _path_named(row: BisectionRow, names: Sequence[str], inside: str) -> str:
@@ -77,7 +88,7 @@ def _nothing_ranked(session: Session, row: BisectionRow, path: str, candidates: 
             f"bisection {number} counts by {row.counter}, which gives no profile by function to find suspects in",
             f"`bisect report {number}` shows what it found",
         )
-    if row.verdict and row.regime is None:
+    if row.verdict and row.regime is None and not session.store.events(number, kinds=("regime",)):
         return Missing(
             f"bisection {number} ended before it needed suspects ({row.verdict['kind']})",
             f"`bisect report {number}` says why",
@@ -101,16 +112,20 @@ def _nothing_ranked(session: Session, row: BisectionRow, path: str, candidates: 
 class _Measured:
     """What a bisection found out about single commits."""
 
-    def __init__(self, store: Store, row: BisectionRow) -> None:
+    def __init__(self, store: Store, row: BisectionRow, test: str) -> None:
         self._builds: dict[str, BuildLine] = {build.sha: build for build in queries.build_lines(store, row.id)}
         self._probes: dict[int, list[SampleRow]] = {}
-        for probe in queries.samples(store, row.id):
+        for probe in queries.samples(store, row.id, test):
             self._probes.setdefault(probe.build, []).append(probe)
-        verdict = row.verdict or {}
+        verdict = of_test(row.verdict, test)
         self._culprits: Mapping[str, Json] = {culprit["sha"]: culprit for culprit in verdict.get("culprits", ())}
         self._groups: Sequence[Json] = verdict.get("groups", ())
         self._metric = str(verdict.get("metric") or INSTRUCTIONS)
-        self._steps = {data["high"]: data for _, _, _, data in store.events(row.id, kinds=("step-found",))}
+        self._steps = {
+            data["high"]: data
+            for _, _, _, data in store.events(row.id, kinds=("step-found",))
+            if data.get("test") in (None, test)
+        }
 
     def cost(self, sha: str) -> float | None:
         """Mean instructions per query, over all that were counted with the question's own settings."""

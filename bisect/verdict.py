@@ -141,6 +141,12 @@ def combined(verdicts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
+def of_test(verdict: Mapping[str, Any] | None, test: str) -> dict[str, Any]:
+    """From an answer as plain data, what it says of one test; empty before there is anything to say."""
+    told: Mapping[str, Any] = verdict or {}
+    return dict(told["tests"].get(test, {}) if "tests" in told else told)
+
+
 def finite(data: Any) -> Any:
     """The same data with infinities, which JSON does not know, as None."""
     if isinstance(data, float):

@@ -94,7 +94,7 @@ def blueprint(context: Context) -> Blueprint:
 
     @api.get("/bisections/<id:bisection>/culprits/<sha>")
     def culprit(bisection: int, sha: str) -> Response:
-        return _plain(culprit_view(session, bisection, sha))
+        return _plain(culprit_view(session, bisection, sha, request.args.get("test")))
 
     @api.get("/bisections/<id:bisection>/builds/<id:build>")
     def build(bisection: int, build: int) -> Response:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from flask import Flask, Response, render_template, request
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from werkzeug.routing import IntegerConverter, Map
 
 from cpubisect.errors import Missing, UserError
@@ -47,7 +47,6 @@ def create_app(context: Context) -> Flask:
             "csrf": security.csrf,
             "may_change": context.access.form_allowed,
             "can_sign_in": not context.access.loopback,
-            "title": request.path,
         }
     )
 
@@ -56,11 +55,10 @@ def create_app(context: Context) -> Flask:
         return _problem(error.problem, error.hint, 404 if isinstance(error, Missing) else 422)
 
     @app.errorhandler(HTTPException)
-    def http_error(error: HTTPException) -> tuple[Response | str, int] | Response:
-        if error.code is None or error.code < 400:
-            return Response(error.get_response().get_data(), error.code or 500, dict(error.get_headers()))
-        answer, code = _problem(error.description or error.name, "", error.code)
-        return answer, code
+    def http_error(error: HTTPException) -> tuple[Response | str, int, dict[str, str]]:
+        answer, code = _problem(error.description or error.name, "", error.code or 500)
+        allowed = error.valid_methods if isinstance(error, MethodNotAllowed) else None
+        return answer, code, {"Allow": ", ".join(allowed)} if allowed else {}
 
     return app
 

@@ -30,7 +30,8 @@ class Clones:
                 self._thread = threading.Thread(target=self._make, args=(source,), daemon=True)
                 self._thread.start()
         raise UserError(
-            f"the repository of {source.name} is being cloned, once", "ask again in some minutes; nothing was started"
+            f"{source.name} must be cloned first, once, and a clone is being made",
+            "ask again in some minutes; nothing was started",
         )
 
     def _make(self, source: Source) -> None:

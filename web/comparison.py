@@ -9,10 +9,10 @@ from sqlalchemy import func, select
 
 from cpubisect import schema
 from cpubisect.errors import Missing, UserError
+from cpubisect.lab import Purpose
 from cpubisect.session import Session
 from cpubisect.web.catalog import groups_by_test
 from cpubisect.web.models import Cell, Column, Comparison, Group, Line
-from cpubisect.web.overview import counts_for_search
 from cpubisect.workloads.probe import CPU, INSTRUCTIONS, QPS
 
 MOST_COLUMNS = 12
@@ -26,6 +26,7 @@ class _Key:
 
     test: str
     settings: tuple[tuple[str, str], ...]
+    counter: str
 
 
 def comparison(session: Session, wanted: Sequence[str]) -> Comparison:
@@ -74,11 +75,11 @@ def _cell(found: Mapping[str, float], base: Mapping[str, float]) -> Cell:
 
 
 def _choices(session: Session) -> list[Column]:
-    """The newest builds, those with a name first."""
-    builds, bisections = schema.builds, schema.bisections
+    """The newest builds that were probed, those with a name first."""
+    builds, probes, bisections = schema.builds, schema.probes, schema.bisections
     rows = session.store.read(
         select(builds.c.engine, builds.c.sha)
-        .where(builds.c.artifact.is_not(None))
+        .where(builds.c.id.in_(select(probes.c.build)))
         .order_by(builds.c.id.desc())
         .limit(MOST_CHOICES)
     )
@@ -96,7 +97,7 @@ def _chosen(session: Session, choices: Sequence[Column], name: str) -> Column:
     exact = [column for column in choices if name in (column.sha, column.name)]
     near = exact or _by_prefix(session, choices, name)
     if not near:
-        raise Missing(f"no build of {name!r} is known", "the page offers those there are")
+        raise Missing(f"no build of {name!r} was probed", "the page offers those there are")
     if len({column.sha for column in near}) > 1:
         raise UserError(f"{name!r} may be {' or '.join(column.sha[:12] for column in near)}", "give more of the commit")
     return near[0].model_copy(update={"host": _hosts(session, near[0].sha)})
@@ -111,7 +112,7 @@ def _by_prefix(session: Session, choices: Sequence[Column], name: str) -> list[C
     rows = session.store.read(
         select(builds.c.engine, builds.c.sha)
         .distinct()
-        .where(builds.c.sha.startswith(name), builds.c.artifact.is_not(None))
+        .where(builds.c.sha.startswith(name), builds.c.id.in_(select(schema.probes.c.build)))
     )
     unnamed = [Column(engine=row.engine, sha=row.sha, name="", host="") for row in rows]
     return [offered.get((column.engine, column.sha), column) for column in unnamed]
@@ -132,18 +133,29 @@ def _hosts(session: Session, sha: str) -> str:
 
 
 def _measured(session: Session, column: Column) -> dict[_Key, dict[str, float]]:
-    """Per test with its settings, the mean of each metric over the probes with the question's own settings."""
+    """Per test with its settings, the mean of each metric over the probes with the question's own settings.
+
+    Of several builds of a commit, by other recipes, the newest that was probed counts.
+    """
     builds, probes, samples = schema.builds, schema.probes, schema.samples
-    rows = session.store.read(
-        select(probes.c.id, probes.c.test, probes.c.parameters, probes.c.purpose, samples.c.metric, samples.c.value)
-        .join(builds, builds.c.id == probes.c.build)
-        .join(samples, samples.c.probe == probes.c.id)
+    newest = (
+        select(func.max(builds.c.id))
+        .join(probes, probes.c.build == builds.c.id)
         .where(builds.c.sha == column.sha, builds.c.engine == column.engine, probes.c.error.is_(None))
+    )
+    rows = session.store.read(
+        select(
+            *(probes.c[name] for name in ("id", "test", "parameters", "counter", "purpose")),
+            samples.c.metric,
+            samples.c.value,
+        )
+        .join(samples, samples.c.probe == probes.c.id)
+        .where(probes.c.build == newest.scalar_subquery(), probes.c.error.is_(None))
     )
     runs: dict[_Key, dict[str, dict[int, list[float]]]] = {}
     for row in rows:
-        if counts_for_search(row.purpose):
-            key = _Key(row.test, tuple(sorted(row.parameters.items())))
+        if Purpose.counts(row.purpose):
+            key = _Key(row.test, tuple(sorted(row.parameters.items())), row.counter)
             runs.setdefault(key, {}).setdefault(row.metric, {}).setdefault(row.id, []).append(row.value)
     return {
         key: {

@@ -7,17 +7,18 @@ from cpubisect.question import Question
 from cpubisect.report import asked
 from cpubisect.report_words import reproduce
 from cpubisect.session import Session
-from cpubisect.store import BisectionRow
+from cpubisect.verdict import of_test
 from cpubisect.web.build_view import builds_of
-from cpubisect.web.models import CulpritView, End, Json
+from cpubisect.web.models import CulpritView, End
 
 
-def culprit_view(session: Session, bisection: int, sha: str) -> CulpritView:
-    """A culprit of a bisection; raises Missing if no commit with that sha was named."""
+def culprit_view(session: Session, bisection: int, sha: str, wanted: str | None = None) -> CulpritView:
+    """A culprit of a bisection, in the wanted test or the first that names it; raises Missing if none does."""
     row = session.store.bisection(bisection)
     question = Question.from_json(row.question)
-    for test, verdict in _verdicts(row).items():
-        for culprit in verdict.get("culprits", ()):
+    tests = [wanted] if wanted in question.tests else question.tests
+    for test in tests:
+        for culprit in of_test(row.verdict, test).get("culprits", ()):
             if culprit["sha"] == sha:
                 return CulpritView(
                     bisection=bisection,
@@ -32,9 +33,3 @@ def culprit_view(session: Session, bisection: int, sha: str) -> CulpritView:
                     reproduce=shlex.join(reproduce(asked(row))),
                 )
     raise Missing(f"bisection {bisection} named no culprit {sha[:12]}", f"`bisect report {bisection}` shows its answer")
-
-
-def _verdicts(row: BisectionRow) -> dict[str, Json]:
-    verdict = row.verdict or {}
-    tests: dict[str, Json] = verdict.get("tests", {row.question["test"]: verdict})
-    return tests

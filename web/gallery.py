@@ -29,11 +29,14 @@ class Gallery:
         self._drawing: set[Hashable] = set()
         self.version = 0
 
-    def show(self, key: Hashable, mark: Hashable, draw: Callable[[], Markup]) -> Markup:
-        """The picture of `key`; `mark` says what it depends on, and an older mark's picture may be returned once."""
+    def show(self, key: Hashable, mark: Hashable, draw: Callable[[], Markup], *, final: bool = False) -> Markup:
+        """The picture of `key`; `mark` says what it depends on, and one of an older mark may be returned.
+
+        Not so if it is the `final` one, after which no page asks again.
+        """
         with self._lock:
             known = self._drawn.get(key)
-            if known:
+            if known and (known.mark == mark or not final):
                 self._drawn.move_to_end(key)
                 if known.mark != mark and key not in self._drawing:
                     self._drawing.add(key)

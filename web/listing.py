@@ -10,6 +10,9 @@ from cpubisect.worker import is_working
 
 PER_PAGE = 100
 
+UNANSWERED: dict[str, str | None] = {"kind": None, "answer": ""}
+"""With several tests a verdict is there before it is whole."""
+
 
 def listing(session: Session, page: int) -> Listing:
     """One page of the list, the first one being 1; a number beyond the last page gives the last."""
@@ -23,7 +26,7 @@ def listing(session: Session, page: int) -> Listing:
         state = session.state(row.id, row.state)
         listed.append(
             Listed(
-                **{**vars(row), "state": state},
+                **{**vars(row), "state": state, **({} if state == "finished" else UNANSWERED)},
                 now=_now(session, row.id) if state in ("running", "interrupted") else "",
             )
         )

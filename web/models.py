@@ -217,6 +217,7 @@ class Suspects(Shape):
 
     id: int
     state: str
+    test: str = Field(description="the test whose profiles the order is from")
     inside: str | None
     candidates: int
     suspects: list[Suspect]

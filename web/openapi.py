@@ -88,7 +88,9 @@ def _paths() -> Json:
             )
         },
         f"{one}/report": {"get": _read("The report, as `bisect report --json`", None, path=["bisection"])},
-        f"{one}/culprits/{{sha}}": {"get": _read("A culprit", models.CulpritView, path=["bisection", "sha"])},
+        f"{one}/culprits/{{sha}}": {
+            "get": _read("A culprit", models.CulpritView, path=["bisection", "sha"], query=[("test", _TEXT)])
+        },
         f"{one}/builds/{{build}}": {"get": _read("A build", models.BuildView, path=["bisection", "build"])},
         f"{one}/probes/{{probe}}": {"get": _read("A probe", models.ProbeView, path=["bisection", "probe"])},
         "/api/compare": {

@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import fmean
 from typing import Any
 
 from cpubisect import queries
+from cpubisect.axis import values_of
 from cpubisect.display import describe
 from cpubisect.lab import Purpose
 from cpubisect.prior import MAIN
@@ -14,6 +14,7 @@ from cpubisect.question import Question
 from cpubisect.session import Session
 from cpubisect.stats import level
 from cpubisect.store import BisectionRow
+from cpubisect.verdict import of_test
 from cpubisect.web.models import (
     CommitLine,
     End,
@@ -47,7 +48,7 @@ def overview(session: Session, bisection: int, test: str | None = None) -> Overv
     builds = queries.build_lines(store, bisection)
     probes = queries.samples(store, bisection)
     events = queries.latest_events(store, bisection, shown)
-    verdict = verdict_of(row, shown)
+    verdict = of_test(row.verdict, shown) or None
     lengths = queries.lengths(store, bisection)
     commits = Lines(session, row, verdict, builds, [p for p in probes if p.test == shown], events).all()
     return Overview(
@@ -76,14 +77,6 @@ def overview(session: Session, bisection: int, test: str | None = None) -> Overv
         commits=commits,
         said=said(queries.tail(store, bisection, 3 * SHOWN_LINES))[-SHOWN_LINES:],
     )
-
-
-def verdict_of(row: BisectionRow, test: str) -> Json | None:
-    """The verdict on one test, None before there is one."""
-    if row.verdict and "tests" in row.verdict:
-        found: Json | None = row.verdict["tests"].get(test)
-        return found
-    return row.verdict
 
 
 def said(events: Iterable[Event]) -> list[Said]:
@@ -159,13 +152,16 @@ class Lines:
         latest: Latest,
     ) -> None:
         self._question = Question.from_json(row.question)
-        self._metric = str((verdict or {}).get("metric") or INSTRUCTIONS)
+        decided = latest["regime"][2]["metric"] if "regime" in latest else INSTRUCTIONS
+        self._metric = str((verdict or {}).get("metric") or decided)
         self._culprits = {culprit["sha"] for culprit in (verdict or {}).get("culprits", ())}
         self._builds = {build.sha: build for build in builds}
         self._probes: dict[str, list[SampleRow]] = {}
         for probe in probes:
-            if counts_for_search(probe.purpose):
+            if Purpose.counts(probe.purpose):
                 self._probes.setdefault(probe.sha, []).append(probe)
+        good = [probe for probe in probes if not probe.error]
+        self._values = {metric: values_of(good, metric) for metric in (INSTRUCTIONS, CPU)}
         self._places = queries.places(session.store, row.id, list(self._builds))
         self._fork = latest["range"][2].get("fork") if "range" in latest else None
         journal = session.store.events(row.id, kinds=("equal-code",))
@@ -197,7 +193,7 @@ class Lines:
         build = self._builds[sha]
         probes = self._probes.get(self._twins.get(sha, sha), [])
         good = [probe for probe in probes if not probe.error]
-        counts, clocks = ([p.values[name] for p in good if name in p.values] for name in (INSTRUCTIONS, CPU))
+        counts, clocks = (self._values[metric].get(self._twins.get(sha, sha), []) for metric in (INSTRUCTIONS, CPU))
         line = CommitLine(
             path=path,
             position=position,
@@ -208,8 +204,8 @@ class Lines:
             outcome=build.outcome,
             error=build.first_error or next((probe.error for probe in probes if probe.error and not good), ""),
             equal_to=self._twins.get(sha),
-            instructions=reading([fmean(found) for found in counts]),
-            cpu_us=reading([min(found) for found in clocks]),
+            instructions=reading(counts),
+            cpu_us=reading(clocks),
             step_percent=None,
             build=build.id,
             made=build.made,
@@ -231,11 +227,6 @@ class Lines:
             return "culprit"
         ends = {self._question.good_sha: "good", self._question.bad_sha: "bad", self._fork or "": "fork point"}
         return ends.get(sha, "")
-
-
-def counts_for_search(purpose: str) -> bool:
-    """Whether a probe was made with the question's own settings: what it says counts for its commit."""
-    return purpose == Purpose.SEARCH or purpose.startswith(Purpose.CLOCK)
 
 
 def reading(samples: Sequence[float]) -> Reading | None:

@@ -18,6 +18,7 @@ from cpubisect.web.live import stream
 from cpubisect.web.overview import overview, said
 from cpubisect.web.security import changes_by_form, form_is_ours
 from cpubisect.web.starting import from_form, start
+from cpubisect.worker import is_working
 
 SUSPECTS_SHOWN = 100
 EVENTS_SHOWN = 500
@@ -39,13 +40,16 @@ def blueprint(context: Context) -> Blueprint:
         view = overview(session, bisection, request.args.get("test"))
         mark = (queries.newest_event(session.store, bisection), view.state)
         chart = context.gallery.show(
-            (bisection, view.test), mark, lambda: pictures.along_commits(session, bisection, view.test)
+            (bisection, view.test),
+            mark,
+            lambda: pictures.along_commits(session, bisection, view.test),
+            final=view.state not in ("queued", "running"),
         )
         return render_template("bisection.html", view=view, chart=chart)
 
     @pages.get("/bisections/<id:bisection>/culprits/<sha>")
     def culprit(bisection: int, sha: str) -> str:
-        view = culprit_view(session, bisection, sha)
+        view = culprit_view(session, bisection, sha, request.args.get("test"))
         return render_template(
             "culprit.html",
             view=view,
@@ -102,8 +106,12 @@ def blueprint(context: Context) -> Blueprint:
 
     @pages.get("/stream")
     def index_stream() -> Response:
-        store = session.store
-        return stream(lambda: (queries.newest_event(store), str(queries.states(store))), context.closing)
+
+        def mark() -> tuple[int, str]:
+            states = [(id_, session.state(id_, state)) for id_, state in queries.states(session.store)]
+            return queries.newest_event(session.store), f"{states} {is_working(session.home)}"
+
+        return stream(mark, context.closing)
 
     @pages.get("/charts.css")
     def charts_style() -> Response:

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Sequence
 from types import FrameType
 
-from waitress.server import create_server
+from waitress.server import BaseWSGIServer, MultiSocketServer, create_server
 
 from cpubisect.errors import UserError
 from cpubisect.session import Session
@@ -48,7 +48,7 @@ def serve(
     except (OSError, ValueError) as error:
         raise UserError(f"cannot listen on {host} port {port} ({error})", "choose another --host or --port") from error
     shown = f"[{host}]" if ":" in host else host
-    say(f"serving on http://{shown}:{server.effective_port}/ (Ctrl-C ends it)")
+    say(f"serving on http://{shown}:{_port(server)}/ (Ctrl-C ends it)")
     worker = threading.Thread(target=_work, args=(session, say, context.closing), daemon=True)
     if working:
         worker.start()
@@ -63,19 +63,28 @@ def serve(
         signal.signal(number, end)
     # Returns on KeyboardInterrupt, after its threads have ended.
     server.run()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     say("stopping; what is running goes back to the queue")
     server.close()
     if working:
         worker.join()
 
 
+def _port(server: BaseWSGIServer | MultiSocketServer) -> int:
+    """Where it listens; a name may stand for several addresses."""
+    listening = [(server.effective_host, server.effective_port)] if isinstance(server, BaseWSGIServer) else None
+    return int((listening or server.effective_listen)[0][1])
+
+
 def _work(session: Session, say: Callable[[str], None], stop: threading.Event) -> None:
-    told = False
+    told = ""
     while not stop.is_set():
         try:
             Worker(session, say).run(stop)
-        except UserError as error:
-            if not told:
-                say(str(error))
-            told = True
+        except Exception as error:
+            # Whatever it is, a full disk say, may pass; the queue must not stand still for ever.
+            if str(error) != told:
+                say(f"the worker waits: {error}")
+            told = str(error)
             stop.wait(RETRY_S)

@@ -19,6 +19,9 @@ def start(session: Session, sources: Mapping[str, Source], clones: Clones, reque
     """Check everything and queue the bisection; raises UserError with the next step."""
     if request.repository not in sources:
         raise UserError(f"there is no repository {request.repository!r} here", f"choose {', '.join(sources)}")
+    for name, value in request.settings.items():
+        if "/" in value or "\\" in value:
+            raise UserError(f"{name}: a path can only be given on the command line", "use `bisect start` for that")
     source = sources[request.repository]
     clones.need(source)
     question = ask(

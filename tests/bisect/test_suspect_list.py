@@ -35,7 +35,7 @@ def store(home: Path) -> Store:
 
 
 def begin(store: Store, **values: Any) -> int:
-    bisection = store.create_bisection("rocksdb", {"good": "v1", "bad": "v2"}, {})
+    bisection = store.create_bisection("rocksdb", {"good": "v1", "bad": "v2", "test": "scan"}, {})
     store.set_candidates(bisection, "main", [(sha, sha, f"[subject] {sha[0]}") for sha in SHAS])
     store.update_bisection(bisection, **{"counter": "callgrind", **values})
     return bisection

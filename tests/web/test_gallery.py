@@ -39,6 +39,12 @@ def test_an_older_picture_is_shown_while_the_next_is_drawn_once() -> None:
     assert gallery.show("key", 2, slow) == "new"
 
 
+def test_the_final_picture_is_waited_for() -> None:
+    gallery = Gallery()
+    gallery.show("key", 1, lambda: Markup("old"))
+    assert gallery.show("key", 2, lambda: Markup("last"), final=True) == "last"
+
+
 def test_a_picture_that_cannot_be_drawn_is_tried_again() -> None:
     gallery = Gallery()
     gallery.show("key", 1, lambda: Markup("old"))

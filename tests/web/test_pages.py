@@ -1,7 +1,10 @@
 """Every page, as a browser without JavaScript gets it, over a real finished bisection."""
 
+import json
 import re
+import shutil
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,8 @@ from flask.testing import FlaskClient
 from web_home import Known, application
 
 from cpubisect.paths import Home
+from cpubisect.store import Store
+from cpubisect.workloads.probe import CPU, INSTRUCTIONS, Counter, Samples
 
 
 def pages(known: Known) -> list[str]:
@@ -116,6 +121,55 @@ def test_comparing_puts_the_base_at_one(client: FlaskClient, known: Known) -> No
     assert 1.05 < cells[1]["relative_instructions"] < 1.5
     text = client.get(f"/compare?build={known.shas[1]}&build={known.culprit}").text
     assert 'class="num worse"' in text
+
+
+def test_another_counter_is_not_mixed_in(known: Known, tmp_path: Path) -> None:
+    shutil.copytree(known.home, tmp_path / "home", ignore=shutil.ignore_patterns("ccache"))
+    app = application(tmp_path / "home")
+    address = f"/api/compare?build={known.shas[1]}&build={known.culprit}"
+    before = app.test_client().get(address).json
+    store = Store(tmp_path / "home" / "store.sqlite")
+    build = next(build for build, _ in store.builds(1) if build.sha == known.culprit)
+    parameters = store.bisection(1).question["parameters"]
+    found = Samples({INSTRUCTIONS: (9e9,)}, Counter.HARDWARE, parameters, 1.0)
+    store.add_probe(1, build.id, "search", "readrandom", parameters, 1.0, found, seconds=1.0, counter="perf")
+    after = app.test_client().get(address).json
+    assert before is not None
+    assert after is not None
+    assert before["groups"][0]["lines"][0] in after["groups"][0]["lines"]
+
+
+def test_a_step_in_cpu_time_is_shown_while_it_is_searched_for(known: Known, tmp_path: Path) -> None:
+    shutil.copytree(known.home, tmp_path / "home", ignore=shutil.ignore_patterns("ccache"))
+    store = Store(tmp_path / "home" / "store.sqlite")
+    store.update_bisection(1, verdict=None, regime="noisy", state="queued")
+    store.add_event(1, "regime", {"regime": "noisy", "metric": CPU, "percent": 9.0, "min_step": 2.0})
+    view = application(tmp_path / "home").test_client().get("/api/bisections/1").json
+    assert view is not None
+    stepped = [line for line in view["commits"] if line["step_percent"] is not None]
+    assert stepped
+    for before, line in pairwise(view["commits"]):
+        if line["step_percent"] is not None and before["path"] == line["path"]:
+            expected = (line["cpu_us"]["mean"] / before["cpu_us"]["mean"] - 1) * 100
+            assert line["step_percent"] == pytest.approx(expected)
+
+
+def test_each_test_has_its_own_culprit_page(known: Known, tmp_path: Path) -> None:
+    shutil.copytree(known.home, tmp_path / "home", ignore=shutil.ignore_patterns("ccache"))
+    store = Store(tmp_path / "home" / "store.sqlite")
+    row = store.bisection(1)
+    assert row.verdict is not None
+    other = json.loads(json.dumps(row.verdict))
+    other["culprits"][0]["steps"][INSTRUCTIONS]["percent"] = 77.0
+    parameters = dict.fromkeys(("readrandom", "overwrite"), row.question["parameters"])
+    question = {**row.question, "tests": ["readrandom", "overwrite"], "parameters": parameters}
+    both = {**row.verdict, "tests": {"readrandom": row.verdict, "overwrite": other}}
+    store.update_bisection(1, question=question, verdict=both)
+    client = application(tmp_path / "home").test_client()
+    link = re.search(r'href="([^"]*/culprits/[^"]*)"', client.get("/bisections/1?test=overwrite").text)
+    assert link
+    assert "+77.00 %" in client.get(link[1].replace("&amp;", "&")).text
+    assert "+77.00 %" not in client.get(f"/bisections/1/culprits/{known.culprit}").text
 
 
 def test_an_empty_store_says_how_to_begin(home: Path) -> None:

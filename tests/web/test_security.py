@@ -57,7 +57,12 @@ def test_a_form_that_is_not_ours_changes_nothing(client: FlaskClient, path: str)
     assert client.post(path).status_code == 403
     assert client.post(path, data={"csrf": "guess"}).status_code == 403
     value = field(client)
-    for headers in ({"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "null"}):
+    for headers in (
+        {"Origin": "http://evil.example"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Origin": "null"},
+        {"Origin": "http://["},
+    ):
         assert client.post(path, data={"csrf": value}, headers=headers).status_code == 403
     own = {"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}
     assert client.post(path, data={"csrf": value}, headers=own).status_code in (303, 422)

@@ -10,6 +10,7 @@ from flask.testing import FlaskClient
 from web_home import Known, application
 
 from cpubisect.errors import UserError
+from cpubisect.locks import hold
 from cpubisect.paths import Home
 from cpubisect.session import Session
 from cpubisect.store import Store
@@ -96,6 +97,17 @@ def test_a_cancelled_one_leaves_the_queue_and_can_come_back(
     assert f"bisection {first} is finished" in work(copied, first)
 
 
+def test_one_that_is_still_stopping_is_not_queued_under_its_feet(
+    copied: Session, browser: FlaskClient, known: Known
+) -> None:
+    bisection = started(browser, known)
+    pressed(browser, bisection, "cancel")
+    with hold(copied.home.running / f"{bisection}.lock", UserError("held")):
+        assert "still stopping" in pressed(browser, bisection, "resume")
+        assert copied.store.bisection(bisection).state == "cancelled"
+    assert "Waiting for a worker" in pressed(browser, bisection, "resume")
+
+
 def test_a_stopped_worker_gives_back_what_it_was_running(copied: Session, browser: FlaskClient, known: Known) -> None:
     bisection = started(browser, known)
     stop = threading.Event()
@@ -131,6 +143,7 @@ def test_there_is_one_worker_for_a_home(copied: Session) -> None:
         ({"tests": "no-such-test"}, "has no test"),
         ({"settings": "rows"}, "is not NAME=VALUE"),
         ({"settings": "ro ws=1"}, "is not a setting"),
+        ({"settings": "report_file=/tmp/x"}, "only be given on the command line"),
         ({"min_step": "small"}, "is not a number"),
         ({"min_step": "0"}, "min_step"),
         ({"toolchain": "gcc-1"}, "gcc-1"),
