@@ -114,7 +114,7 @@ def test_a_mysql_bug_gets_files_and_a_page(session: Session, tmp_path: Path) -> 
     assert result.exit_code == 0
     assert "https://bugs.mysql.com/bug.php?id=99999" in result.stdout
     assert "tab Files" in result.stdout
-    assert (tmp_path / "bug" / "report.txt").read_text().startswith("culprit: ")
+    assert (tmp_path / "bug" / "report.txt").read_text().startswith("minikv, readrandom: ")
 
 
 def test_a_folder_alone(session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tracker_stand_in import PATIENT, TOKEN, USER, StandIn, standing_in
 
 from cpubisect.attach import Outcome, State, Wish, attach
-from cpubisect.documents import documents
+from cpubisect.documents import FORMS, documents
 from cpubisect.errors import UserError
 from cpubisect.remote import Patience
 from cpubisect.session import Session
@@ -37,7 +37,7 @@ def test_text_and_files(session: Session, server: StandIn) -> None:
     assert outcome.url == f"{server.base}/browse/KV-7?focusedCommentId=0"
     assert server.comments[0]["body"] == outcome.post.text
     names = [attachment["filename"] for attachment in server.attachments]
-    assert [name[19:] for name in names] == ["report.txt", "report.md", "report.json"]
+    assert [name[19:] for name in names] == list(FORMS)
     assert [a["content"] for a in server.attachments] == [d.content for d in documents(session, 1)]
 
 
@@ -68,7 +68,7 @@ def test_the_second_time_it_is_there_already(session: Session, server: StandIn) 
     first = post(session, server)
     second = post(session, server)
     assert (second.state, second.url) == (State.ALREADY, first.url)
-    assert (len(server.comments), len(server.attachments)) == (6, 3)
+    assert (len(server.comments), len(server.attachments)) == (6, len(FORMS))
 
 
 @pytest.mark.parametrize("faults", [["refuse"], ["", "fail"], ["", "", "lose"], ["", "", "", "refuse"], [413]])
@@ -80,11 +80,11 @@ def test_whatever_upload_fails_the_next_try_only_adds_the_rest(
         post(session, server)
     assert not server.comments
     assert post(session, server).state is State.POSTED
-    assert (len(server.comments), len(server.attachments)) == (1, 3)
+    assert (len(server.comments), len(server.attachments)) == (1, len(FORMS))
 
 
 def test_a_comment_that_was_stored_though_the_answer_went_wrong(session: Session, server: StandIn) -> None:
-    server.faults["POST"] = ["", "", "", "garbage"]
+    server.faults["POST"] = [*("" for _ in FORMS), "garbage"]
     assert post(session, server).state is State.POSTED
     assert len(server.comments) == 1
 
