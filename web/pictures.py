@@ -7,37 +7,32 @@ from typing import Any
 from flask import Response
 from markupsafe import Markup
 
-from cpubisect import chart, flame_picture, picture, report
+from cpubisect import flame_picture, report
 from cpubisect.axis import axis
 from cpubisect.chart_look import dark_rules
 from cpubisect.errors import Missing
 from cpubisect.flame_of import flame_of
 from cpubisect.report import Form
-from cpubisect.report_blocks import clean
 from cpubisect.session import Session
+from cpubisect.web import drawing
+from cpubisect.web.drawing import BROAD, drawn
 
 Json = dict[str, Any]
-
-BROAD, NARROW = 1180, 360
-"""Widths in pixels; a stylesheet shows the one that fits."""
 
 
 def along_commits(session: Session, bisection: int, test: str) -> Markup:
     """The chart of one test in both widths; its points lead to the lines of the table."""
-    known = axis(session, bisection, test)
-    specs = [chart.commits(known, width, 320, lambda sha: f"#c-{sha[:12]}-main") for width in (BROAD, NARROW)]
-    return _both(specs)
+    return _both(drawn(drawing.commits, axis(session, bisection, test)))
 
 
 def along_commits_spec(session: Session, bisection: int, test: str | None) -> Json:
     """The same as a Vega-Lite specification."""
-    spec: Json = clean(chart.commits(axis(session, bisection, test), BROAD))
-    return spec
+    return drawing.spec(axis(session, bisection, test), BROAD)
 
 
 def steps(found: Mapping[str, Mapping[str, float | None]]) -> Markup:
     """A culprit's step in every metric, in both widths."""
-    return _both([chart.steps(found, width) for width in (560, NARROW)])
+    return _both(drawn(drawing.steps, found))
 
 
 def flame(session: Session, bisection: int, culprit: Json, test: str) -> Markup:
@@ -46,11 +41,10 @@ def flame(session: Session, bisection: int, culprit: Json, test: str) -> Markup:
     return Markup(flame_picture.flame_svg(frame, BROAD)) if frame else Markup("")
 
 
-def _both(specs: list[Json]) -> Markup:
+def _both(pictures: list[str]) -> Markup:
     # What is not text of ours was escaped when the picture was drawn.
-    drawn = (picture.svg(clean(spec)) for spec in specs)
     return Markup("").join(
-        Markup(f'<div class="{name}">{svg}</div>') for name, svg in zip(("broad", "narrow"), drawn, strict=True)
+        Markup(f'<div class="{name}">{svg}</div>') for name, svg in zip(("broad", "narrow"), pictures, strict=True)
     )
 
 

@@ -39,10 +39,15 @@ FRAMES = st.recursive(
 )
 
 
+def frames(picture: ElementTree.Element) -> list[ElementTree.Element]:
+    """The groups that are frames."""
+    return picture.findall(f".//{SVG}g[@class='flame-frame']")
+
+
 def drawn(root: Frame, width: int = 1200) -> dict[str, ElementTree.Element]:
     """The groups of a picture by the first line of their title."""
     picture = ElementTree.fromstring(flame_svg(root, width))
-    return {group.findtext(f"{SVG}title", "").split("\n")[0]: group for group in picture.iter(f"{SVG}g")}
+    return {group.findtext(f"{SVG}title", "").split("\n")[0]: group for group in frames(picture)}
 
 
 def box(group: ElementTree.Element) -> dict[str, float]:
@@ -113,7 +118,7 @@ def test_text_stays_in_its_frame_and_everything_in_the_picture(width: int) -> No
     for line in picture.iter(f"{SVG}text"):
         assert float(line.attrib["y"]) <= high
         assert float(line.attrib["x"]) + 6.6 * len(line.text or "") <= width
-    for group in picture.iter(f"{SVG}g"):
+    for group in frames(picture):
         text = group.findtext(f"{SVG}text", "")
         cells = sum(1 + (letter >= "\u1100" and letter != "…") for letter in text)
         assert cells * 6.6 <= box(group)["width"]
@@ -128,7 +133,7 @@ def test_hostile_names_are_text_and_nothing_else() -> None:
         f"{SVG}{tag}" for tag in ("svg", "g", "rect", "text", "title")
     }
     assert not re.search("[\x00-\x09\x0b-\x1f\u202e\ud800-\udfff\uffff]", svg)
-    titles = [group.findtext(f"{SVG}title", "") for group in picture.iter(f"{SVG}g")]
+    titles = [group.findtext(f"{SVG}title", "") for group in frames(picture)]
     assert titles[0].startswith("f<a&b>::g(\"x\", 'y')</title><script>alert(1)</script>]]>\ufffd")
     assert len(titles[1]) < LONGEST_NAME + 200
 
@@ -153,7 +158,7 @@ def test_every_colour_is_readable_under_its_text() -> None:
 @given(FRAMES)
 def test_any_frames_make_a_picture_that_a_renderer_takes(root: Frame) -> None:
     picture = ElementTree.fromstring(flame_svg(root, 400))
-    assert sum(1 for _ in picture.iter(f"{SVG}g")) == flame_count(root)
+    assert sum(1 for _ in frames(picture)) == flame_count(root)
 
 
 def flame_count(frame: Frame) -> int:
