@@ -65,6 +65,13 @@ def _started() -> ProcessPoolExecutor:
         return _pool
 
 
+def close() -> None:
+    """End the process, after what it draws now."""
+    with _lock:
+        if _pool is not None:
+            _pool.shutdown(cancel_futures=True)
+
+
 def _forget() -> None:
     global _pool
     with _lock:

@@ -9,7 +9,7 @@ from waitress.server import BaseWSGIServer, MultiSocketServer, create_server
 
 from cpubisect.errors import UserError
 from cpubisect.session import Session
-from cpubisect.web import pictures
+from cpubisect.web import drawing, pictures
 from cpubisect.web.app import create_app
 from cpubisect.web.catalog import sources
 from cpubisect.web.clones import Clones
@@ -53,7 +53,8 @@ def serve(
     if working:
         worker.start()
     # The first picture loads the renderer, which takes a second: nobody should wait for it.
-    threading.Thread(target=pictures.warm_up, daemon=True).start()
+    warming = threading.Thread(target=pictures.warm_up, daemon=True)
+    warming.start()
 
     def end(_number: int, _frame: FrameType | None) -> None:
         context.closing.set()
@@ -69,6 +70,9 @@ def serve(
     server.close()
     if working:
         worker.join()
+    # A process that is still being started complains if the one that asked for it is gone.
+    warming.join()
+    drawing.close()
 
 
 def _port(server: BaseWSGIServer | MultiSocketServer) -> int:
