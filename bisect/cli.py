@@ -6,10 +6,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import click
 from rich.console import Console
@@ -21,6 +20,7 @@ from cpubisect.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.ask import Ask, ask
 from cpubisect.attach import State, Wish, attach, ending, preview
 from cpubisect.builders.matrix import Matrix
+from cpubisect.command import explained
 from cpubisect.display import Display, describe, latest
 from cpubisect.errors import UserError
 from cpubisect.paths import Home
@@ -34,31 +34,10 @@ from cpubisect.worker import Worker
 from cpubisect.workloads.catalog import tests_of
 from cpubisect.workloads.host import Status, examine
 
-BAD_INPUT = 2
 CANCELLED = 4
 INTERRUPTED = 130
 WIDE = 200
 """Columns of a table that is not printed to a terminal."""
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def explained(command: Callable[P, R]) -> Callable[P, R]:
-    """Turn a UserError into one line on standard error and exit code 2."""
-
-    @wraps(command)
-    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return command(*args, **kwargs)
-        except UserError as error:
-            click.echo(f"bisect: {error}", err=True)
-            sys.exit(BAD_INPUT)
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(1)
-
-    return wrapper
 
 
 def _session() -> Session:
