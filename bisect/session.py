@@ -81,9 +81,9 @@ class Session:
 
     def cancel(self, bisection: int) -> None:
         """End a bisection; a process that runs it stops. Raises UserError if it is finished already."""
+        before = self.store.bisection(bisection)
         if not self.store.change_state(bisection, UNFINISHED, "cancelled"):
-            state = self.store.bisection(bisection).state
-            raise UserError(f"bisection {bisection} is {state}", "only an unfinished one can be cancelled")
+            raise UserError(f"bisection {bisection} is {before.state}", "only an unfinished one can be cancelled")
         row = self.store.bisection(bisection)
         if self.is_running(bisection) and row.owner:
             with contextlib.suppress(ProcessLookupError, PermissionError):

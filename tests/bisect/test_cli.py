@@ -39,9 +39,10 @@ def test_every_command_has_help(command: str) -> None:
     assert "Usage:" in result.output
 
 
+@pytest.mark.parametrize("command", ["status", "cancel", "resume", "report", "log", "suspects"])
 @pytest.mark.parametrize("number", ["7", "99999999999999999999"])
-def test_a_bisection_that_is_not_there_is_one_line(home: Path, number: str) -> None:
-    refused("status", number, says=f"there is no bisection {number}")
+def test_a_bisection_that_is_not_there_is_one_line(home: Path, command: str, number: str) -> None:
+    refused(command, number, says=f"there is no bisection {number}")
 
 
 def test_the_main_help_has_examples_and_exit_codes() -> None:
