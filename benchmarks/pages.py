@@ -22,10 +22,11 @@ from sqlalchemy import create_engine, insert
 
 from cpubisect import schema
 from cpubisect.builders.build import Recipe, Toolchain
+from cpubisect.packing import pack, pack_calls
 from cpubisect.paths import Home
 from cpubisect.question import Question
 from cpubisect.session import Session
-from cpubisect.store import Store, pack, pack_calls
+from cpubisect.store import Store
 from cpubisect.web.app import create_app
 from cpubisect.web.clones import Clones
 from cpubisect.web.context import Context

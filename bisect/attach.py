@@ -112,7 +112,7 @@ def attach(
         raise UserError("nothing is left to do", "without a tracker there are only the files: leave out --no-files")
     if wish.dry_run:
         return Outcome(State.SHOWN, post)
-    with _alone(session.home.root / "running", marker):
+    with _alone(session.home.running, marker):
         return _Attachment(session, bisection, tracker, marker, post, patience).make(confirm, again=wish.again)
 
 
@@ -177,7 +177,7 @@ class _Attachment:
         return str(self.post.folder) if self.post.folder else None
 
     def _events(self) -> list[tuple[int, float, str, dict[str, str]]]:
-        return [event for event in self.session.store.events(self.bisection) if event[2] in (ATTACHING, ATTACHED)]
+        return self.session.store.events(self.bisection, kinds=(ATTACHING, ATTACHED))
 
     def _record(self, kind: str, url: str) -> None:
         data = {"marker": self.marker, "where": self.post.where, "folder": self._folder, "url": url}

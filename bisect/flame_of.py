@@ -5,6 +5,7 @@ from typing import Any
 
 from cpubisect.flame import Frame, unfold
 from cpubisect.lab import Purpose
+from cpubisect.queries import twins
 from cpubisect.question import Question
 from cpubisect.store import Store
 
@@ -19,7 +20,7 @@ def flame_of(store: Store, bisection: int, culprit: Mapping[str, Any], test: str
     """
     if test is None:
         (test,) = Question.from_json(store.bisection(bisection).question).tests
-    equal = {data["sha"]: data["twin"] for _, _, kind, data in store.events(bisection) if kind == "equal-code"}
+    equal = twins(store, bisection)
     before, after = (
         store.calls(bisection, sha, Purpose.SEARCH, test)
         or store.calls(bisection, equal.get(sha, sha), Purpose.SEARCH, test)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from cpubisect import queries
 from cpubisect.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.bench import Bench
 from cpubisect.builders.build import BuildSettings, Outcome, Recipe
@@ -199,8 +200,7 @@ class Lab:
 
     def failures(self) -> dict[str, str]:
         """Commits that this bisection could not build, with why."""
-        rows = (row for row, _ in self._bench.store.builds(self._bench.bisection))
-        return {row.sha: row.first_error or row.outcome for row in rows if row.outcome != Outcome.BUILT}
+        return queries.failures(self._bench.store, self._bench.bisection)
 
     def kept(self, shas: Sequence[str]) -> frozenset[str]:
         """Those of some commits that need not be built: the binary of today's recipe is there, from any bisection."""

@@ -143,7 +143,10 @@ def summaries(store: Store, limit: int, offset: int = 0) -> list[Summary]:
 def samples(store: Store, bisection: int, test: str | None = None, metrics: Sequence[str] = ()) -> list[SampleRow]:
     """Finished probes in the order they were made, without what takes long to read; of one test, and with the
     samples of these metrics only, where they are given."""
-    probes, samples = schema.probes, schema.samples
+    probes = schema.probes
+    wanted = [probes.c.bisection == bisection]
+    if test is not None:
+        wanted.append(probes.c.test == test)
     query = (
         select(
             probes.c.id,
@@ -151,24 +154,11 @@ def samples(store: Store, bisection: int, test: str | None = None, metrics: Sequ
             *(probes.c[name] for name in ("build", "test", "purpose", "seconds", "started", "error")),
         )
         .join(schema.builds, schema.builds.c.id == probes.c.build)
-        .where(probes.c.bisection == bisection)
+        .where(*wanted)
+        .order_by(probes.c.id)
     )
-    numbers = (
-        select(samples.c.probe, samples.c.metric, samples.c.value)
-        .join(probes, probes.c.id == samples.c.probe)
-        .where(probes.c.bisection == bisection)
-    )
-    if test is not None:
-        query, numbers = query.where(probes.c.test == test), numbers.where(probes.c.test == test)
-    if metrics:
-        numbers = numbers.where(samples.c.metric.in_(metrics))
-    values: dict[int, dict[str, list[float]]] = {}
-    for probe, metric, value in store.read(numbers.order_by(samples.c.probe, samples.c.metric, samples.c.number)):
-        values.setdefault(probe, {}).setdefault(metric, []).append(value)
-    return [
-        SampleRow(**row._mapping, values={metric: tuple(found) for metric, found in values.get(row.id, {}).items()})
-        for row in store.read(query.order_by(probes.c.id))
-    ]
+    values = store.values(*wanted, *([schema.samples.c.metric.in_(metrics)] if metrics else []))
+    return [SampleRow(**row._mapping, values=values.get(row.id, {})) for row in store.read(query)]
 
 
 def build_lines(store: Store, bisection: int) -> list[BuildLine]:
@@ -255,6 +245,11 @@ def latest_events(store: Store, bisection: int, test: str) -> dict[str, tuple[in
     return {row[2]: (row[0], row[1], row[3]) for row in rows}
 
 
+def twins(store: Store, bisection: int) -> dict[str, str]:
+    """The commits that were not probed themselves, each with the one of equal code whose probes count for both."""
+    return {data["sha"]: data["twin"] for _, _, _, data in store.events(bisection, kinds=("equal-code",))}
+
+
 def tail(store: Store, bisection: int, limit: int) -> list[tuple[int, float, str, Json]]:
     """The last events of a bisection, in order, as (id, epoch seconds, kind, data)."""
     table = schema.events
@@ -270,6 +265,12 @@ def newest_event(store: Store, bisection: int | None = None) -> int:
     if bisection is not None:
         query = query.where(table.c.bisection == bisection)
     return int(store.read(query)[0][0])
+
+
+def state(store: Store, bisection: int) -> str:
+    """The stored state of a bisection that is there."""
+    table = schema.bisections
+    return str(store.read(select(table.c.state).where(table.c.id == bisection))[0][0])
 
 
 def states(store: Store) -> list[tuple[int, str]]:

@@ -7,18 +7,23 @@ from cpubisect.store import ProbeRow
 from cpubisect.workloads.probe import CPU, INSTRUCTIONS
 
 
+def value(metric: str, samples: Sequence[float]) -> float:
+    """What the samples of one probe say: their mean, but the smallest of CPU time.
+
+    Load on a shared host only ever adds to that; measured across server restarts, the minimum of a few short runs
+    varies by about half as much as their mean.
+    """
+    return min(samples) if metric == CPU else fmean(samples)
+
+
 def instructions(rows: Sequence[ProbeRow]) -> list[float]:
     """Instructions per query, one value per probe."""
-    return [fmean(row.values[INSTRUCTIONS]) for row in rows]
+    return [value(INSTRUCTIONS, row.values[INSTRUCTIONS]) for row in rows]
 
 
 def cpu_samples(rows: Sequence[ProbeRow]) -> list[float]:
-    """CPU microseconds per query, one value per probe: the smallest of its runs.
-
-    Load on a shared host only ever adds; measured across server restarts, the minimum of a few short runs varies by
-    about half as much as their mean.
-    """
-    return [min(row.values[CPU]) for row in rows]
+    """CPU microseconds per query, one value per probe: the smallest of its runs."""
+    return [value(CPU, row.values[CPU]) for row in rows]
 
 
 def mean_profile(rows: Sequence[ProbeRow]) -> Mapping[str, float]:

@@ -120,7 +120,7 @@ def gather(session: Session, bisection: int) -> Json:
         "probe_seconds": round(probe_seconds, 1),
         "elapsed_seconds": round((row.finished or time.time()) - row.created, 1),
     }
-    equal = {event["sha"]: event["twin"] for _, _, kind, event in store.events(bisection) if kind == "equal-code"}
+    equal = queries.twins(store, bisection)
     subjects = {sha: subject for _, _, sha, _, subject in candidates}
     ends = [
         store.variables(bisection, question[end], tests[0], (Purpose.SEARCH, Purpose.CLOCK))

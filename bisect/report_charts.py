@@ -5,6 +5,7 @@ from typing import Any
 
 from cpubisect import chart, picture
 from cpubisect.axis import axis
+from cpubisect.commit_axis import Axis
 from cpubisect.question import Question
 from cpubisect.report_blocks import clean
 from cpubisect.session import Session
@@ -23,10 +24,10 @@ def picture_of(session: Session, bisection: int, *, png: bool = False, test: str
     return picture.png(spec) if png else picture.svg(spec).encode(errors="replace")
 
 
-def along_commits(session: Session, bisection: int, test: str, origin: str, width: int) -> str:
+def along_commits(known: Axis, origin: str, width: int) -> str:
     """The chart of one test as an `<svg>` element, its points linked to the commits where those can be read."""
     prefix = commit_prefix(origin)
-    spec = chart.commits(axis(session, bisection, test), width, 320, lambda sha: prefix + sha if prefix else "")
+    spec = chart.commits(known, width, 320, lambda sha: prefix + sha if prefix else "")
     return picture.svg(clean(spec))
 
 

@@ -8,6 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from cpubisect import chart, chart_look, flame_picture, picture
+from cpubisect.axis import axis
 from cpubisect.flame_of import flame_of
 from cpubisect.flame_picture import flame_svg
 from cpubisect.report_blocks import Code, Section, clean
@@ -85,9 +86,8 @@ def _figures(session: Session, bisection: int, culprit: Json, test: str) -> list
 
 
 def _commits(session: Session, bisection: int, test: str, data: Json) -> Figure:
-    wide, narrow = (
-        Markup(along_commits(session, bisection, test, data["origin"], width)) for width in (WIDTH, NARROW_WIDTH)
-    )
+    known = axis(session, bisection, test)
+    wide, narrow = (Markup(along_commits(known, data["origin"], width)) for width in (WIDTH, NARROW_WIDTH))
     said = (
         "Cost of the measured commits with 99 % intervals. Along the bottom, commits that share one binary; grey, what "
         "cannot be built; orange, where the step may be."

@@ -1,11 +1,9 @@
 """The record of every bisection in one SQLite file (WAL); all writes go through here, each in its own transaction."""
 
-import json
 import sqlite3
 import threading
 import time
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -18,6 +16,7 @@ from cpubisect import schema
 from cpubisect.builders.build import BuildResult
 from cpubisect.costs import CallGraph
 from cpubisect.errors import Missing, UserError
+from cpubisect.packing import pack, pack_calls, unpack, unpack_calls
 from cpubisect.workloads.probe import Samples
 
 Json = dict[str, Any]
@@ -281,20 +280,23 @@ class Store:
         )
         return [(row[0], row[1], row[2]) for row in self.read(query.distinct())]
 
-    def builds(self, bisection: int) -> list[tuple[BuildRow, bool]]:
-        """Builds a bisection used, in order, and whether it made them itself."""
+    def builds(self, bisection: int, shas: Collection[str] | None = None) -> list[tuple[BuildRow, bool]]:
+        """Builds a bisection used, of some commits where they are given, in order, and whether it made them itself."""
         made = {
             row[0]: bool(row[1])
             for row in self.read(
                 select(schema.uses.c.build, schema.uses.c.made).where(schema.uses.c.bisection == bisection)
             )
         }
-        rows = self._build_rows(schema.builds.c.id.in_(list(made)))
+        wanted = [schema.builds.c.id.in_(list(made))]
+        if shas is not None:
+            wanted.append(schema.builds.c.sha.in_(list(shas)))
+        rows = self._build_rows(*wanted)
         return [(row, made[row.id]) for row in reversed(rows)]
 
-    def _build_rows(self, condition: Any) -> list[BuildRow]:
+    def _build_rows(self, *wanted: Any) -> list[BuildRow]:
         columns = [schema.builds.c[name] for name in BuildRow.__dataclass_fields__]
-        rows = self.read(select(*columns).where(condition).order_by(schema.builds.c.id.desc()))
+        rows = self.read(select(*columns).where(*wanted).order_by(schema.builds.c.id.desc()))
         return [BuildRow(**row._mapping) for row in rows]
 
     def add_probe(
@@ -340,31 +342,23 @@ class Store:
                 connection.execute(insert(schema.samples), rows)
 
     def probes(
-        self, bisection: int, build: int | None = None, purpose: str | None = None, test: str | None = None
+        self,
+        bisection: int,
+        build: int | None = None,
+        purpose: str | None = None,
+        test: str | None = None,
+        probe: int | None = None,
     ) -> list[ProbeRow]:
-        """Finished probes in the order they were made; of one build, purpose or test where one is given."""
+        """Finished probes in the order they were made; of one build, purpose or test, or just one, if given."""
         table = schema.probes
+        given = {"id": probe, "build": build, "purpose": purpose, "test": test}
+        wanted = [
+            table.c.bisection == bisection,
+            *(table.c[name] == one for name, one in given.items() if one is not None),
+        ]
         columns = [column for column in table.c if column is not table.c.calls]
-        query = select(*columns).where(table.c.bisection == bisection).order_by(table.c.id)
-        if build is not None:
-            query = query.where(table.c.build == build)
-        if purpose is not None:
-            query = query.where(table.c.purpose == purpose)
-        if test is not None:
-            query = query.where(table.c.test == test)
-        rows = self.read(query)
-        values: dict[int, dict[str, list[float]]] = {row.id: {} for row in rows}
-        numbers = (
-            select(schema.samples)
-            .join(table, table.c.id == schema.samples.c.probe)
-            .where(table.c.bisection == bisection)
-            .order_by(schema.samples.c.probe, schema.samples.c.metric, schema.samples.c.number)
-        )
-        if build is not None:
-            numbers = numbers.where(table.c.build == build)
-        for sample in self.read(numbers):
-            if sample.probe in values:
-                values[sample.probe].setdefault(sample.metric, []).append(sample.value)
+        rows = self.read(select(*columns).where(*wanted).order_by(table.c.id))
+        values = self.values(*wanted)
         return [
             ProbeRow(
                 id=row.id,
@@ -373,7 +367,7 @@ class Store:
                 purpose=row.purpose,
                 seconds=row.seconds,
                 error=row.error,
-                values={metric: tuple(found) for metric, found in values[row.id].items()},
+                values=values.get(row.id, {}),
                 profile=unpack(row.profile) if row.profile else {},
                 variables=row.variables,
                 commands=tuple(row.commands),
@@ -400,6 +394,21 @@ class Store:
         )
         rows = self.read(query.order_by(probes.c.id).limit(1))
         return dict(rows[0][0]) if rows else {}
+
+    def values(self, *wanted: Any) -> dict[int, dict[str, tuple[float, ...]]]:
+        """By probe and metric, the samples of those probes that fulfil conditions on `schema`'s probes and samples."""
+        probes, samples = schema.probes, schema.samples
+        query = (
+            select(samples.c.probe, samples.c.metric, samples.c.value)
+            .join(probes, probes.c.id == samples.c.probe)
+            .where(*wanted)
+            .order_by(samples.c.probe, samples.c.metric, samples.c.number)
+        )
+        found: dict[int, dict[str, tuple[float, ...]]] = {}
+        for probe, metric, value in self.read(query):
+            of_probe = found.setdefault(probe, {})
+            of_probe[metric] = (*of_probe.get(metric, ()), value)
+        return found
 
     def calls(self, bisection: int, sha: str, purpose: str, test: str) -> CallGraph | None:
         """The newest call graph of a commit that a probe for this purpose and test left; None if none did: they failed,
@@ -466,31 +475,6 @@ class Store:
             )
         )
         return {row[0] for row in self.read(query)}
-
-
-def pack(profile: Mapping[str, float]) -> bytes:
-    """A profile as compressed JSON."""
-    return zlib.compress(json.dumps(dict(profile)).encode())
-
-
-def unpack(blob: bytes) -> dict[str, float]:
-    """The inverse of `pack`."""
-    profile: dict[str, float] = json.loads(zlib.decompress(blob))
-    return profile
-
-
-def pack_calls(calls: Mapping[tuple[str, str], float]) -> bytes:
-    """The edges of a call graph as compressed JSON: of each caller, its callees."""
-    callees: dict[str, dict[str, float]] = {}
-    for (caller, callee), cost in calls.items():
-        callees.setdefault(caller, {})[callee] = cost
-    return zlib.compress(json.dumps(callees).encode())
-
-
-def unpack_calls(blob: bytes) -> dict[tuple[str, str], float]:
-    """The inverse of `pack_calls`."""
-    callers: dict[str, dict[str, float]] = json.loads(zlib.decompress(blob))
-    return {(caller, callee): cost for caller, callees in callers.items() for callee, cost in callees.items()}
 
 
 def _configure(connection: sqlite3.Connection, _record: object) -> None:

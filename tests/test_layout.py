@@ -13,7 +13,7 @@ LEAVES = {"errors", "version", "process", "engine"}
 PURE = {
     *("changepoint", "channel", "choice", "costs", "ends", "flame", "flame_picture", "path", "posterior", "price"),
     *("search", "situation", "stats", "suspects", "variables", "verdict", "harmless", "shorten"),
-    *("chart", "chart_layers", "chart_look", "commit_axis"),
+    *("chart", "chart_layers", "chart_look", "commit_axis", "packing"),
 }
 
 

@@ -16,7 +16,6 @@ from cpubisect.web.culprit import culprit_view
 from cpubisect.web.listing import listing
 from cpubisect.web.models import Candidate, Candidates, Journal, Problem, Started, Suspects
 from cpubisect.web.overview import overview, said
-from cpubisect.web.security import form_is_ours, same_origin
 from cpubisect.web.starting import checked, start
 
 MOST_CANDIDATES = 1000
@@ -130,11 +129,8 @@ def _number(name: str, default: int, least: int = 0) -> int:
 
 
 def _refused(context: Context) -> Answer | None:
-    """The answer to a request that may not change anything; None for one that may: it has the token, or is our own
-    page's with its anti-forgery value."""
+    """The answer to a request that may not change anything; None for one that has the token."""
     if context.access.bearer():
-        return None
-    if "X-CSRF-Token" in request.headers and form_is_ours() and same_origin() and context.access.form_allowed():
         return None
     if context.access.token:
         problem = Problem(problem="a change needs the token", next_step="send Authorization: Bearer TOKEN")

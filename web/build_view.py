@@ -1,6 +1,6 @@
 """One build or one probe of a bisection with its whole record."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +24,17 @@ def build_view(session: Session, bisection: int, build: int) -> BuildView:
     return _view(bisection, row, next((subject for _, subject in places.values()), ""), probes)
 
 
-def builds_of(session: Session, bisection: int, shas: Iterable[str]) -> list[BuildView]:
+def builds_of(session: Session, bisection: int, shas: Sequence[str]) -> list[BuildView]:
     """The builds of some commits that a bisection used, in that order; logs are left out."""
-    rows = {row.sha: row for row, _ in session.store.builds(bisection)}
+    rows = {row.sha: row for row, _ in session.store.builds(bisection, shas)}
     return [_view(bisection, rows[sha], "", [], logged=False) for sha in shas if sha in rows]
 
 
 def build_row(session: Session, bisection: int, build: int) -> BuildRow:
     """A build as stored; raises Missing if the bisection did not use one with that id."""
     session.store.bisection(bisection)
-    for row, _ in session.store.builds(bisection):
+    sha = next((line.sha for line in queries.build_lines(session.store, bisection) if line.id == build), "")
+    for row, _ in session.store.builds(bisection, [sha]):
         if row.id == build:
             return row
     raise Missing(f"bisection {bisection} used no build {build}", f"`bisect report {bisection}` shows its builds")
@@ -61,24 +62,23 @@ def running_log(session: Session, bisection: int) -> bytes:
 def probe_view(session: Session, bisection: int, probe: int) -> ProbeView:
     """A probe; raises Missing if the bisection made none with that id."""
     session.store.bisection(bisection)
-    lines = [row for row in queries.samples(session.store, bisection) if row.id == probe]
-    if not lines:
+    rows = session.store.probes(bisection, probe=probe)
+    if not rows:
         raise Missing(f"bisection {bisection} made no probe {probe}", f"`bisect log {bisection}` shows what it did")
-    line = lines[0]
-    row = next(row for row in session.store.probes(bisection, line.build) if row.id == probe)
+    row = rows[0]
     costly = sorted(row.profile.items(), key=lambda item: -item[1])[:FUNCTIONS_SHOWN]
     return ProbeView(
         bisection=bisection,
         id=probe,
-        build=line.build,
-        sha=line.sha,
-        test=line.test,
-        purpose=line.purpose,
-        started=line.started,
-        seconds=line.seconds,
-        error=line.error,
+        build=row.build,
+        sha=next(line.sha for line in queries.build_lines(session.store, bisection) if line.id == row.build),
+        test=row.test,
+        purpose=row.purpose,
+        started=row.started,
+        seconds=row.seconds,
+        error=row.error,
         commands=list(row.commands),
-        values={metric: list(found) for metric, found in line.values.items()},
+        values={metric: list(found) for metric, found in row.values.items()},
         variables=dict(row.variables),
         functions=[FunctionCost(function=name, cost=cost) for name, cost in costly],
     )

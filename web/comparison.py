@@ -10,6 +10,7 @@ from sqlalchemy import func, select
 from cpubisect import schema
 from cpubisect.errors import Missing, UserError
 from cpubisect.lab import Purpose
+from cpubisect.readings import value
 from cpubisect.session import Session
 from cpubisect.web.catalog import groups_by_test
 from cpubisect.web.models import Cell, Column, Comparison, Group, Line
@@ -158,13 +159,6 @@ def _measured(session: Session, column: Column) -> dict[_Key, dict[str, float]]:
             key = _Key(row.test, tuple(sorted(row.parameters.items())), row.counter)
             runs.setdefault(key, {}).setdefault(row.metric, {}).setdefault(row.id, []).append(row.value)
     return {
-        key: {
-            metric: fmean(_of_probe(metric, found) for found in by_probe.values()) for metric, by_probe in own.items()
-        }
+        key: {metric: fmean(value(metric, found) for found in by_probe.values()) for metric, by_probe in own.items()}
         for key, own in runs.items()
     }
-
-
-def _of_probe(metric: str, values: Sequence[float]) -> float:
-    """A probe's value as the search takes it (`readings`): load only ever adds to CPU time."""
-    return min(values) if metric == CPU else fmean(values)

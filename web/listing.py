@@ -3,9 +3,9 @@
 import math
 
 from cpubisect import queries
-from cpubisect.display import describe
 from cpubisect.session import Session
 from cpubisect.web.models import Listed, Listing, WorkerState
+from cpubisect.web.overview import said
 from cpubisect.worker import is_working
 
 PER_PAGE = 100
@@ -40,5 +40,5 @@ def worker_state(session: Session) -> WorkerState:
 
 
 def _now(session: Session, bisection: int) -> str:
-    said = (describe(kind, data) for _, _, kind, data in reversed(queries.tail(session.store, bisection, 5)))
-    return next((line for line in said if line), "")
+    lines = said(queries.tail(session.store, bisection, 5))
+    return lines[-1].text if lines else ""

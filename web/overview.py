@@ -34,8 +34,8 @@ Latest = Mapping[str, tuple[int, float, Json]]
 AFTERWARDS = ("stopped", "attached", "attaching")
 """Events that don't mean that a bisection went on."""
 
-SHOWN_LINES = 12
-"""Lines of the journal on the page; the whole of it has a page of its own."""
+LOOKED_AT, SHOWN_LINES = 40, 12
+"""Events at the end of the journal, and lines made of them, on the page; the whole of it has a page of its own."""
 
 
 def overview(session: Session, bisection: int, test: str | None = None) -> Overview:
@@ -50,6 +50,7 @@ def overview(session: Session, bisection: int, test: str | None = None) -> Overv
     events = queries.latest_events(store, bisection, shown)
     verdict = of_test(row.verdict, shown) or None
     lengths = queries.lengths(store, bisection)
+    told = said(queries.tail(store, bisection, LOOKED_AT))
     commits = Lines(session, row, verdict, builds, [p for p in probes if p.test == shown], events).all()
     return Overview(
         id=row.id,
@@ -72,10 +73,10 @@ def overview(session: Session, bisection: int, test: str | None = None) -> Overv
         finished=row.finished,
         host=row.host,
         totals=_totals(row, lengths, builds, probes, events),
-        progress=_progress(state, events, queries.tail(store, bisection, 40)),
+        progress=_progress(state, events, told[-1] if told else None),
         verdict=verdict,
         commits=commits,
-        said=said(queries.tail(store, bisection, 3 * SHOWN_LINES))[-SHOWN_LINES:],
+        said=told[-SHOWN_LINES:],
     )
 
 
@@ -88,19 +89,19 @@ def said(events: Iterable[Event]) -> list[Said]:
     ]
 
 
-def _progress(state: str, latest: Latest, tail: Sequence[Event]) -> Progress:
+def _progress(state: str, latest: Latest, spoken: Said | None) -> Progress:
     def line(kind: str) -> str:
         return describe(kind, latest[kind][2]) if kind in latest else ""
 
-    spoken = [event for event in tail if describe(event[2], event[3])]
+    now = spoken if state == "running" else None
     coming = latest["next"][2] if "next" in latest else None
     size = _size(latest)
     stopped = latest.get("stopped")
     begun = max((id_ for kind, (id_, _, _) in latest.items() if kind not in AFTERWARDS), default=0)
     return Progress(
-        now=describe(spoken[-1][2], spoken[-1][3]) if spoken and state == "running" else "",
-        building=state == "running" and bool(spoken) and spoken[-1][2] == "build-started",
-        since=spoken[-1][1] if spoken and state == "running" else None,
+        now=now.text if now else "",
+        building=now is not None and now.kind == "build-started",
+        since=now.at if now else None,
         next=Next(sha=coming["sha"], why=coming["why"]) if coming else None,
         price=line("price"),
         posterior=line("posterior"),
@@ -164,8 +165,7 @@ class Lines:
         self._values = {metric: values_of(good, metric) for metric in (INSTRUCTIONS, CPU)}
         self._places = queries.places(session.store, row.id, list(self._builds))
         self._fork = latest["range"][2].get("fork") if "range" in latest else None
-        journal = session.store.events(row.id, kinds=("equal-code",))
-        self._twins = {data["sha"]: data["twin"] for _, _, _, data in journal}
+        self._twins = queries.twins(session.store, row.id)
 
     def all(self) -> list[CommitLine]:
         """Off any path first (the fork point), then main, then what merges brought."""
@@ -191,9 +191,10 @@ class Lines:
         self, path: str, sha: str, position: int | None, subject: str, before: CommitLine | None, at: int | None
     ) -> CommitLine:
         build = self._builds[sha]
-        probes = self._probes.get(self._twins.get(sha, sha), [])
-        good = [probe for probe in probes if not probe.error]
-        counts, clocks = (self._values[metric].get(self._twins.get(sha, sha), []) for metric in (INSTRUCTIONS, CPU))
+        probed = self._twins.get(sha, sha)
+        probes = self._probes.get(probed, [])
+        failed = [probe.error for probe in probes if probe.error]
+        counts, clocks = (self._values[metric].get(probed, []) for metric in (INSTRUCTIONS, CPU))
         line = CommitLine(
             path=path,
             position=position,
@@ -202,7 +203,7 @@ class Lines:
             subject=subject,
             role=self._role(sha),
             outcome=build.outcome,
-            error=build.first_error or next((probe.error for probe in probes if probe.error and not good), ""),
+            error=build.first_error or (failed[0] if failed and len(failed) == len(probes) else ""),
             equal_to=self._twins.get(sha),
             instructions=reading(counts),
             cpu_us=reading(clocks),

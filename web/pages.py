@@ -98,8 +98,7 @@ def blueprint(context: Context) -> Blueprint:
         session.store.bisection(bisection)
 
         def mark() -> tuple[int, str]:
-            row = session.store.bisection(bisection)
-            state = session.state(bisection, row.state)
+            state = session.state(bisection, queries.state(session.store, bisection))
             return queries.newest_event(session.store, bisection), f"{state} {context.gallery.version}"
 
         return stream(mark, context.closing)
