@@ -11,6 +11,7 @@ from cpubisect.lab import Purpose
 from cpubisect.prior import MAIN
 from cpubisect.queries import SampleRow
 from cpubisect.question import Question
+from cpubisect.readings import value
 from cpubisect.session import Session
 from cpubisect.stats import level
 from cpubisect.verdict import of_test
@@ -21,7 +22,6 @@ Places = Mapping[str, tuple[int, str]]
 
 _ACTIONS = ("build-started", "build-finished", "build-reused", "probe-started", "probe-finished")
 _THOUGHTS = ("regime", "next", "posterior", "step-found")
-_SEVERAL = ("unobservable", "equal-code")
 
 
 def axis(session: Session, bisection: int, test: str | None = None) -> Axis:
@@ -35,15 +35,13 @@ def axis(session: Session, bisection: int, test: str | None = None) -> Axis:
     asked = test or question.tests[0]
     verdict = of_test(row.verdict, asked)
     last = {kind: data for kind, (_, _, data) in queries.latest_events(store, bisection, asked).items()}
-    told = [(kind, data) for _, _, kind, data in store.events(bisection, kinds=_SEVERAL) if _is_about(data, asked)]
     samples = [row for row in queries.samples(store, bisection, asked, (INSTRUCTIONS, CPU)) if not row.error]
     metric = verdict.get("metric") or last.get("regime", {}).get("metric") or _first_metric(samples)
     values = values_of(samples, metric)
-    for _, data in (event for event in told if event[0] == "equal-code"):
-        values.setdefault(data["sha"], values.get(data["twin"], []))
-    dead = {data["sha"]: data["why"] for kind, data in told if kind == "unobservable"} | queries.failures(
-        store, bisection
-    )
+    for sha, twin in queries.twins(store, bisection).items():
+        values.setdefault(sha, values.get(twin, []))
+    told = (data for _, _, _, data in store.events(bisection, kinds=("unobservable",)) if _is_about(data, asked))
+    dead = {data["sha"]: data["why"] for data in told} | queries.failures(store, bisection)
     places = queries.positions(store, bisection, MAIN, _shas(values, dead, last, verdict, question))
     size, runs = queries.shared_binaries(store, bisection, MAIN)
     points = sorted(
@@ -92,8 +90,7 @@ def values_of(samples: Sequence[SampleRow], metric: str) -> dict[str, list[float
     for row in samples:
         found = row.values.get(metric)
         if found and Purpose.counts(row.purpose):
-            value = min(found) if metric == CPU else fmean(found)
-            (searched if row.purpose == purpose else confirmed).setdefault(row.sha, []).append(value)
+            (searched if row.purpose == purpose else confirmed).setdefault(row.sha, []).append(value(metric, found))
     return {**confirmed, **searched}
 
 

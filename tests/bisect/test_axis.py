@@ -133,9 +133,12 @@ def test_the_interval_that_is_searched(record: Record) -> None:
     assert found[1].per_commit == pytest.approx(0.7 / 9)
 
 
-def test_equal_code_shares_its_points(record: Record) -> None:
+@pytest.mark.parametrize("noticed_for", [{}, {"test": "scan"}, {"test": "another"}])
+def test_equal_code_shares_its_points_whichever_test_it_was_noticed_for(
+    record: Record, noticed_for: Mapping[str, str]
+) -> None:
     record.probe(3, {INSTRUCTIONS: (7.0,)})
-    record.store.add_event(record.id, "equal-code", {"sha": record.shas[9], "twin": record.shas[3]})
+    record.store.add_event(record.id, "equal-code", {"sha": record.shas[9], "twin": record.shas[3], **noticed_for})
     assert [(point.position, point.mean) for point in axis(record.session, record.id).points] == [(3, 7.0), (9, 7.0)]
 
 
