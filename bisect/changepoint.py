@@ -15,8 +15,9 @@ from statistics import NormalDist
 import numpy as np
 
 from cpubisect.channel import information, uncertainty
-from cpubisect.choice import best_action, points
-from cpubisect.posterior import Digest, Posterior, Reading, digest, posterior
+from cpubisect.choice import best_action, drifts, points
+from cpubisect.digest import Digest, Reading, digest
+from cpubisect.posterior import Posterior, posterior
 from cpubisect.situation import Found, NoStep, Probe, Situation, Steps
 
 SURE = 0.998
@@ -41,6 +42,9 @@ STUCK_SIGMAS = 1.5
 PATIENCE = 4.0
 """A set of candidates is the answer if one commit would take so many times the whole search's expected time more."""
 
+POWER = 0.9
+"""A step that would have been seen is one that is seen with this probability."""
+
 LEAST_OF_END, LEAST_FOR_NONE = 3, 8
 """Readings of each end at least, and before their difference is called too small."""
 
@@ -54,7 +58,7 @@ def next_action(situation: Situation) -> Action:
     gate = _gate(situation, data)
     if gate is not None:
         return gate
-    whole = difference(data, 0, situation.size - 1)[0]
+    whole = data.difference(0, situation.size - 1)[0]
     found: list[Found] = []
     open_intervals = [(0, situation.size - 1)]
     while open_intervals:
@@ -138,40 +142,30 @@ def _gate(situation: Situation, data: Digest) -> Probe | NoStep | None:
     rounds = data.count(behind)
     if rounds < LEAST_OF_END:
         return Probe(behind, 1, "the ends must differ surely")
-    percent, error, visible = difference(data, low, high)
+    percent, error = data.difference(low, high)
     wanted = situation.direction * percent
     if wanted >= max(situation.min_step, GATE_SIGMAS * error):
         return None
     hardly = rounds >= LEAST_FOR_NONE and wanted + GATE_SIGMAS * error < situation.min_step
     if hardly or rounds >= situation.most_rounds:
-        return NoStep(percent, visible)
+        return NoStep(percent, (GATE_SIGMAS + NormalDist().inv_cdf(POWER)) * error)
     return Probe(behind, 1, f"the ends differ by {percent:+.2f} % ± {error:.2f} %: not sure yet")
-
-
-def difference(data: Digest, low: int, high: int) -> tuple[float, float, float]:
-    """Change from one number to another with its standard error, and what would be seen at 90 % power, in percent."""
-    before, after = data.averages[low], data.averages[high]
-    error = data.noise.sigma * math.sqrt(1 / before[1] + 1 / after[1])
-    return after[0] - before[0], error, (GATE_SIGMAS + NormalDist().inv_cdf(0.9)) * error
 
 
 def _level_between(part: Situation, data: Digest, now: Posterior, sigmas: float) -> int | None:
     """A measured number that is surely on neither end's level: there is a step before it and another one after it.
 
-    Drift since the ends were read, and code layout, may make up for as much of the difference as they are thought to.
+    Code layout may make up for as much of the difference as it is thought to.
     """
     low, high = min(data.averages), max(data.averages)
-    whole = abs(difference(data, low, high)[0])
-    hours = {number: data.hour[data.number == number] for number in data.averages}
+    whole = abs(data.difference(low, high)[0])
     found: list[tuple[float, int]] = []
     for number in data.averages:
         if low < number < high:
             sides = []
             for end in (low, high):
-                percent, error, _ = difference(data, min(end, number), max(end, number))
-                passed = float(np.abs(np.subtract.outer(hours[end], hours[number])).mean())
-                strange = now.drift**2 * passed + 2 * now.layout**2
-                sides.append((abs(percent), math.sqrt(error**2 + strange)))
+                percent, error = data.difference(end, number)
+                sides.append((abs(percent), math.sqrt(error**2 + 2 * now.layout**2)))
             worth = max(_residue(part, data, low, number), _residue(part, data, number, high))
             if worth and all(percent >= max(sigmas * error, BETWEEN_PART * whole) for percent, error in sides):
                 found.append((min(percent for percent, _ in sides), number))
@@ -182,7 +176,7 @@ def _residue(situation: Situation, data: Digest, low: int, high: int) -> float:
     """What is surely left to find between two measured numbers, in percent; 0 if too little."""
     if low == high:
         return 0.0
-    percent, error, _ = difference(data, low, high)
+    percent, error = data.difference(low, high)
     wanted = situation.direction * percent
     return wanted if wanted >= max(situation.min_step, GATE_SIGMAS * error) else 0.0
 
@@ -195,14 +189,14 @@ def _search(part: Situation, data: Digest, now: Posterior) -> Probe | Found:
     if now.probabilities[best] >= SURE and not inside:
         closing = _closing(part, data, now, low, high)
         if closing is None:
-            percent = difference(data, low, high)[0]
+            percent = data.difference(low, high)[0]
             return Found(low, high, percent, float(now.probabilities[best]))
         return closing
     action, rate = best_action(part, data, now)
     if action is None or _hopeless(part, data, now, rate):
         named = not inside and now.probabilities[best] >= LIKELY
         first, last = (low, high) if named else _credible(now)
-        percent = difference(data, first, last)[0]
+        percent = data.difference(first, last)[0]
         held = float(sum(p for (a, b), p in zip(now.gaps, now.probabilities, strict=True) if first <= a and b <= last))
         return Found(first, last, percent, held)
     return action
@@ -213,7 +207,7 @@ def _hopeless(part: Situation, data: Digest, now: Posterior, rate: float) -> boo
     build_s = max(
         part.build_s(number) for number in points(part, *max(now.gaps, key=lambda gap: gap[1] - gap[0])) or [0]
     )
-    whole = difference(data, 0, part.size - 1)[0]
+    whole = data.difference(0, part.size - 1)[0]
     _, expected_s = expected_cost(part.size, whole, data.noise.sigma, build_s, part.probe_s)
     return uncertainty(now.probabilities) / max(rate, 1e-12) > PATIENCE * expected_s
 
@@ -240,14 +234,20 @@ def _credible(now: Posterior) -> tuple[int, int]:
 def _closing(part: Situation, data: Digest, now: Posterior, low: int, high: int) -> Probe | None:
     """Both sides of the step once more, in turn, until they show it by themselves, or have been read twice as often as
     a step of the expected size needs."""
-    behind = min((low, high), key=lambda n: (data.count(n), n))
+    behind, other = sorted((low, high), key=lambda n: (data.count(n), n))
     if behind in part.dead:
         return None
     taken = data.count(behind)
-    percent, error, _ = difference(data, low, high)
     if taken < 2:
-        return Probe(behind, 2 - taken, "culprit and parent once more")
+        return _beside(part, data, now, Probe(behind, 2 - taken, "culprit and parent once more"), other)
+    percent, error = data.difference(low, high)
     needed = 2 * (CLOSING_SIGMAS * now.noise.sigma / max(abs(now.step), 1e-12)) ** 2
     if part.direction * percent < CLOSING_SIGMAS * error and taken < max(4.0, 2 * needed):
-        return Probe(behind, max(1, taken // 2), "culprit and parent until their step is clear")
+        probe = Probe(behind, max(1, taken // 2), "culprit and parent until their step is clear")
+        return _beside(part, data, now, probe, other)
     return None
+
+
+def _beside(part: Situation, data: Digest, now: Posterior, probe: Probe, other: int) -> Probe:
+    """The same beside another one, if the host may drift by more than a small part of the step meanwhile."""
+    return replace(probe, beside=other) if drifts(part, data, now, probe.count * part.probe_s) else probe

@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from cpubisect.channel import Array, entropy, information
-from cpubisect.posterior import OUTLIER_NATS, WANDER_SPAN, Digest, Posterior
+from cpubisect.digest import Digest
+from cpubisect.posterior import OUTLIER_NATS, WANDER_SPAN, Posterior
 from cpubisect.situation import Probe, Situation
 
 MOST_PRECISE = 0.05
@@ -47,7 +48,9 @@ def best_action(part: Situation, data: Digest, now: Posterior) -> tuple[Probe | 
     row, column = np.unravel_index(int(np.argmax(rates)), rates.shape)
     number, count = int(numbers[row]), COUNTS[int(column)]
     why = f"{bits[row, column]:.2f} bits for {seconds[row, column]:,.0f} s, P(step at or before it) = {dear[row]:.2f}"
-    beside = _anchor(part, data, now, builds[row] + count * part.probe_s)
+    beside = None
+    if drifts(part, data, now, builds[row] + count * part.probe_s):
+        beside = min((0, part.size - 1), key=lambda end: (data.count(end), end))
     return Probe(number, count, why, beside), float(rates[row, column])
 
 
@@ -107,11 +110,9 @@ def points(part: Situation, low: int, high: int) -> list[int]:
     return far or alive or [n for n in inside if n not in part.dead]
 
 
-def _anchor(part: Situation, data: Digest, now: Posterior, ahead_s: float) -> int | None:
-    """An end to be read beside the commit, if drift since any known side was last read could look like the step."""
+def drifts(part: Situation, data: Digest, now: Posterior, ahead_s: float) -> bool:
+    """Whether drift since any known side was last read, and in so many seconds from now, could look like the step."""
     sides = {number: now.dear(number) for number in data.averages}
     known = [hour for number, hour in zip(data.number, data.hour, strict=True) if not 0.02 < sides[int(number)] < 0.98]
     passed = max(0.0, float(data.hour[-1]) - max(known, default=0.0) + ahead_s / 3600)
-    if now.drift * math.sqrt(passed) < ANCHOR_PART * abs(now.step):
-        return None
-    return min((0, part.size - 1), key=lambda end: (data.count(end), end))
+    return now.drift * math.sqrt(passed) >= ANCHOR_PART * abs(now.step)

@@ -8,9 +8,10 @@ from cpubisect import changepoint, search
 from cpubisect.bench import Bench
 from cpubisect.channel import uncertainty
 from cpubisect.costs import Cost
+from cpubisect.digest import Reading, digest
 from cpubisect.lab import Lab, Purpose, Unobservable
 from cpubisect.path import Path
-from cpubisect.posterior import Posterior, Reading, digest
+from cpubisect.posterior import Posterior
 from cpubisect.pricing import Pricing
 from cpubisect.readings import cpu_samples
 from cpubisect.situation import ENOUGH, NoStep, Probe, Situation, Steps
@@ -144,7 +145,7 @@ class NoisySearch:
         """What was measured, as the exact search would have it: mean CPU time of each commit that was read."""
         data = digest(situation.readings)
         level = next(iter(r.value for r in situation.readings if r.number == 0))
-        costs = {n: Cost(level * (1 + mean / 100)) for n, (mean, _) in data.averages.items()}
+        costs = {n: Cost(level * (1 + mean / 100)) for n, mean in data.averages.items()}
         return replace(
             search.State(self._path.size, costs),
             dead=dict(situation.dead),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cpubisect.posterior import Reading
+from cpubisect.digest import Reading
 
 ENOUGH = 0.5
 """Steps that explain this part of the whole difference are an answer."""

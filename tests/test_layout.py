@@ -11,8 +11,8 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("bisect", "builders", "workloads", "web", "example")
 LEAVES = {"errors", "version", "process", "engine"}
 PURE = {
-    *("changepoint", "channel", "choice", "costs", "ends", "flame", "flame_picture", "path", "posterior", "price"),
-    *("search", "situation", "stats", "suspects", "variables", "verdict", "harmless", "shorten"),
+    *("changepoint", "channel", "choice", "costs", "digest", "ends", "flame", "flame_picture", "path", "posterior"),
+    *("price", "search", "situation", "stats", "suspects", "variables", "verdict", "harmless", "shorten"),
     *("chart", "chart_layers", "chart_look", "commit_axis", "packing"),
 }
 

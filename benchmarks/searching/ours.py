@@ -1,7 +1,7 @@
 """This product's search as it is, told what a host can tell it."""
 
 from cpubisect.changepoint import next_action
-from cpubisect.posterior import Reading
+from cpubisect.digest import Reading
 from cpubisect.situation import Probe, Situation, Steps
 from searching.host import Answer, Host
 

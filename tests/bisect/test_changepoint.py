@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpubisect.changepoint import SURE, Action, current, expected_cost, next_action
-from cpubisect.posterior import Reading
+from cpubisect.digest import Reading
 from cpubisect.situation import NoStep, Probe, Situation, Steps
 
 BUILD_S, PROBE_S = 400.0, 40.0
@@ -116,8 +116,9 @@ def test_a_culprit_that_cannot_be_built_is_a_set() -> None:
     assert places(answer) == [(59, 71)]
 
 
-def test_drift_larger_than_the_step_is_seen_through() -> None:
-    right = [places(World(64, {30: 3.0}, 0.5, seed=seed, drift=1.5).search()) == [(29, 30)] for seed in range(5)]
+@pytest.mark.parametrize(("step", "sigma", "drift"), [(3.0, 0.5, 1.5), (1.0, 1.0, 2.0), (2.0, 1.0, 6.0)])
+def test_drift_larger_than_the_step_is_seen_through(step: float, sigma: float, drift: float) -> None:
+    right = [places(World(64, {30: step}, sigma, seed=seed, drift=drift).search()) == [(29, 30)] for seed in range(5)]
     assert sum(right) >= 4
 
 

@@ -1,0 +1,191 @@
+"""PURE: raw readings of commits → readings in percent with disturbances drawn in, and each commit's level.
+
+A host drifts: what was read at different times is compared through what was read beside it. The levels are a
+generalised least squares fit in which the drift is a random walk, of a size that the readings themselves tell.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
+
+CLIP_BELOW, CLIP_ABOVE = 3.0, 2.5
+"""Readings are drawn in to so many standard deviations around their commit's median; disturbances mostly add."""
+
+NEAR = 9
+"""So many readings of a commit, next to each other in time, have a median of their own."""
+
+DRIFTS = ((0.0, 0.6), (0.1, 0.1), (0.3, 0.1), (1.0, 0.1), (3.0, 0.05), (10.0, 0.05))
+"""Spread of the drift after an hour (it grows with the root of time), in units of the noise, with its prior
+probability."""
+
+_SMALLEST_SIGMA = 1e-6
+_MOST_VISITS = 64
+_STRETCH_H = 1 / 12
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One probe: what commit `number` cost, in any unit, measured at `at_s` seconds."""
+
+    number: int
+    value: float
+    at_s: float
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Standard deviation of one reading in percent of the good end's level, and how many differences it comes from."""
+
+    sigma: float
+    freedom: int
+
+
+@dataclass(frozen=True)
+class Visits:
+    """Readings of one commit within one stretch of time, for all commits and stretches: `number`, mean `percent` and
+    count `taken` of each; `walk` is the covariance (visits x visits, in percent²) that a drift of 1 percent per root
+    hour gives to the means."""
+
+    number: Numbers
+    percent: Array
+    taken: Array
+    walk: Array
+
+
+@dataclass(frozen=True)
+class Digest:
+    """Readings made ready: `number`, `percent` (above the good end's level, outliers drawn in) and `hour` (since the
+    first) of each, in the order of time; `level` is the good end's, in the readings' unit. `averages` maps a number to
+    the mean of its percent with drift taken out; `spread` is the covariance of those, in the order of the numbers.
+    """
+
+    number: Numbers
+    percent: Array
+    hour: Array
+    noise: Noise
+    visits: Visits
+    averages: Mapping[int, float] = field(default_factory=dict)
+    spread: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    level: float = 1.0
+
+    def count(self, number: int) -> int:
+        """How often a number was read."""
+        return int((self.number == number).sum())
+
+    def difference(self, low: int, high: int) -> tuple[float, float]:
+        """Change from one number that was read to another in percent, and its standard error."""
+        order = list(self.averages)
+        i, j = order.index(low), order.index(high)
+        variance = self.spread[i, i] + self.spread[j, j] - 2 * self.spread[i, j]
+        return self.averages[high] - self.averages[low], math.sqrt(max(0.0, float(variance)))
+
+
+def digest(readings: Sequence[Reading], whole: Digest | None = None) -> Digest:
+    """Readings in percent of the good end's median, drawn in towards the median of their own commit's readings around
+    that time. Those of a part of the range take the level and the noise of the `whole`. A clock that was set back
+    stands still.
+    """
+    number = np.asarray([r.number for r in readings], dtype=np.int64)
+    value = np.asarray([r.value for r in readings])
+    at_s = np.maximum.accumulate(np.asarray([r.at_s for r in readings]))
+    if not len(number):
+        return Digest(number, value, at_s, Noise(math.inf, 0), Visits(number, value, value, np.zeros((0, 0))))
+    level = whole.level if whole else float(np.median(value[number == number.min()]))
+    percent = (value / level - 1) * 100
+    hour = (at_s - at_s[0]) / 3600
+    own = {int(n): np.flatnonzero(number == n) for n in np.unique(number)}
+    noise = whole.noise if whole else noise_of([percent[places] for places in own.values()])
+    for places in own.values():
+        if len(places) > 1:
+            centre = _near_medians(percent[places])
+            below, above = centre - CLIP_BELOW * noise.sigma, centre + CLIP_ABOVE * noise.sigma
+            percent[places] = np.clip(percent[places], below, above)
+    visits = _visits(number, percent, hour)
+    means, spread = levels(visits, noise.sigma)
+    return Digest(number, percent, hour, noise, visits, dict(zip(own, means.tolist(), strict=True)), spread, level)
+
+
+def noise_of(series: Sequence[Array]) -> Noise:
+    """Noise of one reading from successive differences within each commit's (von Neumann), which drift hardly enters.
+
+    Differences over four robust deviations are left out: outliers are not noise. Few differences know the variance
+    badly; it is inflated as in Student's t. Infinite without any.
+    """
+    ordered = np.sort(np.concatenate([np.abs(np.diff(own)) for own in series]))
+    if not len(ordered):
+        return Noise(math.inf, 0)
+    robust = float(np.median(ordered)) / (0.6745 * math.sqrt(2))
+    kept = ordered[ordered <= max(4 * math.sqrt(2) * robust, _SMALLEST_SIGMA)]
+    variance = float(np.mean(kept**2)) / 2 if len(kept) else robust**2
+    freedom = max(1, round(len(kept) * 2 / 3))
+    inflated = variance * (freedom / (freedom - 2) if freedom > 4 else 2.0)
+    return Noise(max(math.sqrt(inflated), _SMALLEST_SIGMA), len(kept))
+
+
+def levels(visits: Visits, sigma: float) -> tuple[Array, Array]:
+    """Level of each number that was visited, in their order, and the covariance of these.
+
+    Every number has a level of its own. The drift is the root mean square over `DRIFTS`, each weighed by its restricted
+    likelihood (Patterson and Thompson 1971), in which the levels are integrated out.
+    """
+    numbers = np.unique(visits.number)
+    if not math.isfinite(sigma):
+        return visits.percent.copy(), np.full((len(numbers), len(numbers)), math.inf)
+    design = (visits.number[:, None] == numbers[None, :]).astype(float)
+    noise = np.diag(sigma**2 / visits.taken)
+    squares = np.asarray([(drift * sigma) ** 2 for drift, _ in DRIFTS])
+    fits = [_fit(noise + square * visits.walk, design, visits.percent) for square in squares]
+    evidence = np.asarray([fit[2] for fit in fits]) + np.log([prior for _, prior in DRIFTS])
+    weights = np.exp(evidence - evidence.max())
+    square = float(squares @ weights / weights.sum())
+    means, spread, _ = _fit(noise + square * visits.walk, design, visits.percent)
+    return means, spread
+
+
+def _fit(covariance: Array, design: Array, values: Array) -> tuple[Array, Array, float]:
+    """Generalised least squares: coefficients, their covariance, and the restricted log likelihood."""
+    weighted = np.linalg.solve(covariance, np.column_stack([design, values]))
+    precision = design.T @ weighted[:, :-1]
+    spread = np.linalg.inv(precision)
+    means = spread @ (design.T @ weighted[:, -1])
+    misfit = float(values @ weighted[:, -1] - means @ precision @ means)
+    size = np.linalg.slogdet(covariance)[1] + np.linalg.slogdet(precision)[1]
+    return means, spread, -0.5 * (float(size) + misfit)
+
+
+def _near_medians(values: Array) -> Array:
+    """For each of one commit's readings the median of those taken next to it, in which the host has drifted little.
+
+    With an even count it is the lower of the two middle ones, since disturbances mostly add.
+    """
+    width = min(len(values), NEAR)
+    windows = np.sort(np.lib.stride_tricks.sliding_window_view(values, width), axis=1)
+    medians = windows[:, (width - 1) // 2]
+    return np.asarray(medians[np.clip(np.arange(len(values)) - width // 2, 0, len(medians) - 1)])
+
+
+def _visits(number: Numbers, percent: Array, hour: Array) -> Visits:
+    """Readings put together by commit and stretch of time; the stretches grow until the visits are few.
+
+    A random walk's values at two times have the earlier time as their covariance: the time during which both were still
+    to come. Averaged over the readings of two visits it integrates the product of the parts of both still to come.
+    """
+    stretch = _STRETCH_H
+    while True:
+        slots = (hour // stretch).astype(np.int64)
+        keys, place = np.unique(np.stack([slots, number]), axis=1, return_inverse=True)
+        place = place.reshape(-1)
+        if keys.shape[1] <= _MOST_VISITS or stretch > hour[-1]:
+            break
+        stretch *= 2
+    taken = np.bincount(place).astype(float)
+    means = np.bincount(place, weights=percent) / taken
+    member = (place[None, :] == np.arange(len(taken))[:, None]) / taken[:, None]
+    to_come = member[:, ::-1].cumsum(axis=1)[:, ::-1]
+    return Visits(keys[1], means, taken, (to_come * np.diff(hour, prepend=0.0)) @ to_come.T)
