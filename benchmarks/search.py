@@ -31,9 +31,9 @@ EXACT_SIZES = (512, 2048)
 def small(seed: int, trials: Mapping[str, int], processes: int) -> None:
     """Every kind of world, a few times each."""
     grid = list(cells.small())
-    found = table.summaries(run(list(pieces(grid, trials, seed)), processes, None))
-    print(*table.terminal(found), sep="\n")
-    print(json.dumps(table.headline(found).as_dict()))
+    results = run(list(pieces(grid, trials, seed)), processes, None)
+    print(*table.terminal(table.summaries(results)), sep="\n")
+    print(json.dumps(table.headline(results).as_dict()))
 
 
 def full(seed: int, trials: int, processes: int, page: Path) -> None:
@@ -48,7 +48,7 @@ def full(seed: int, trials: int, processes: int, page: Path) -> None:
     lines = [text[: text.index(MARK)] + MARK, *document(results, tallies, seed, trials)]
     page.write_text("\n".join(lines) + "\n")
     print(f"{page}: {time.monotonic() - started:.0f} s", file=sys.stderr)
-    print(json.dumps(table.headline(table.summaries(results)).as_dict()))
+    print(json.dumps(table.headline(results).as_dict()))
 
 
 def document(
@@ -56,11 +56,13 @@ def document(
 ) -> Iterator[str]:
     """The tables, as Markdown."""
     found = table.summaries(results)
-    numbers = table.headline(found).as_dict()
+    numbers = table.headline(results).as_dict()
     yield f"\nSeed {seed}, {trials} trials a cell: " + ", ".join(f"{name} {value}" for name, value in numbers.items())
     yield "\n## Right answers and hours"
     yield "\nRight answers + sets with the culprit · mean hours. Bold is the fastest of those that are right in a cell."
     yield from table.overview(found)
+    yield "\n## How much one step dominates\n"
+    yield from table.dominance(results)
     yield "\n## Exact metric\n"
     yield from table.exact(tallies)
     yield "\n## Stated probability\n"

@@ -1,12 +1,11 @@
 """The grids: which kinds of worlds the searches are compared in."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 from scipy.special import ndtr
 
-from searching.world import OTHERS_SHARE, SIGMA, World
+from searching.world import SIGMA, World
 
 LAYOUT_MARGIN = 6.0
 """Below this many layout deviations, a step can't be told for sure from builds with one layout each."""
@@ -54,14 +53,9 @@ class Cell:
         return float(ndtr(self.world.step / (2 * self.world.layout)))
 
     @property
-    def dominated(self) -> bool:
-        """True if the culprit's step is larger than all others are expected to be together."""
-        return self.world.others * OTHERS_SHARE * math.sqrt(2 / math.pi) < 1
-
-    @property
     def promised(self) -> bool:
-        """True if one step dominates, is at least the noise, and is not hidden by layout."""
-        return self.dominated and self.world.step >= SIGMA and self.bound is None
+        """True if a step that dominates is at least the noise, and is not hidden by layout."""
+        return self.world.step >= SIGMA and self.bound is None
 
 
 def full() -> Iterator[Cell]:

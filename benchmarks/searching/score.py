@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import binomtest
 
 from searching.host import Answer, Host
-from searching.world import History
+from searching.world import MOST_OF_OTHERS, History
 
 ENOUGH = 0.99
 """The share of right answers that makes a search right in a cell."""
@@ -35,8 +35,9 @@ class Verdict(StrEnum):
 class Trial:
     """One search of one history.
 
-    `true` says if the answer contains the culprit; `probability` is what the search stated for it; `thought_s` is
-    processor time of the search and the simulation together, which is not part of `clock_s`.
+    `true` says if the answer contains the culprit; `probability` is what the search stated for it; `others` is the size
+    of all other steps together over the culprit's; `thought_s` is processor time of the search and the simulation
+    together, which is not part of `clock_s`.
     """
 
     verdict: Verdict
@@ -46,7 +47,13 @@ class Trial:
     probes: int
     probe_s: float
     clock_s: float
+    others: float
     thought_s: float
+
+    @property
+    def dominated(self) -> bool:
+        """True if one step dominated in that history."""
+        return self.others <= MOST_OF_OTHERS
 
 
 def judge(history: History, answer: Answer | None) -> Verdict:
@@ -70,6 +77,7 @@ def trial(history: History, host: Host, answer: Answer | None, thought_s: float)
         host.probes,
         host.probes * host.probe_s,
         host.clock_s,
+        history.others,
         thought_s,
     )
 

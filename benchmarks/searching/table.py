@@ -1,14 +1,16 @@
 """Summaries as text for a terminal and as Markdown for the documentation."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from searching.cells import Cell
 from searching.exact import Tally
 from searching.run import Results
-from searching.score import Summary, Trial, brier, calibration, summarise
+from searching.score import Summary, Trial, Verdict, brier, calibration, summarise
 from searching.searches import OURS, SEARCHES, TEN
+from searching.world import MOST_OF_OTHERS, SIGMA
 
 Summaries = Mapping[Cell, Mapping[str, Summary]]
 
@@ -17,8 +19,8 @@ Summaries = Mapping[Cell, Mapping[str, Summary]]
 class Headline:
     """The grid in four numbers.
 
-    `right_share` is of this product's trials in cells where one step dominates, is at least the noise and is not
-    hidden by layout. `faster_share` is the share of cells, among those where this product and at least one peer are
+    `right_share` is of this product's trials where one step dominates, is at least the noise and is not hidden by
+    layout. `faster_share` is the share of cells, among those where this product and at least one peer are
     right, where it is faster in mean hours than every peer that is right. `worst_ratio` is its mean hours over those
     of ten repeats under git bisect, in the worst cell where that is right; None if there is no such cell.
     """
@@ -41,10 +43,10 @@ def summaries(results: Results) -> dict[Cell, dict[str, Summary]]:
     return found
 
 
-def headline(found: Summaries) -> Headline:
+def headline(results: Results) -> Headline:
     """The grid in four numbers."""
-    promised = [by[OURS] for cell, by in found.items() if cell.promised]
-    trials = sum(one.trials for one in promised)
+    found = summaries(results)
+    promised = _promised(results, OURS)
     faster: list[bool] = []
     for by in found.values():
         peers = [one.hours for search, one in by.items() if search != OURS and one.passes]
@@ -53,10 +55,16 @@ def headline(found: Summaries) -> Headline:
     ratios = [by[OURS].hours / by[TEN].hours for by in found.values() if by[TEN].passes]
     return Headline(
         cells=len(found),
-        right_share=sum(one.right * one.trials for one in promised) / trials if trials else None,
+        right_share=sum(one.verdict is Verdict.RIGHT for one in promised) / len(promised) if promised else None,
         faster_share=sum(faster) / len(faster) if faster else None,
         worst_ratio=max(ratios, default=None),
     )
+
+
+def _promised(results: Results, search: str) -> list[Trial]:
+    """A search's trials that it should be right in."""
+    own = [(cell, trials) for (cell, one), trials in results.items() if one == search]
+    return [trial for cell, trials in own if cell.promised for trial in trials if trial.dominated]
 
 
 def terminal(found: Summaries) -> Iterator[str]:
@@ -77,7 +85,33 @@ def _short(one: Summary) -> str:
 def _remark(cell: Cell) -> str:
     if cell.bound is not None:
         return f"  not counted: at most {cell.bound:.1%} by layout"
-    return "" if cell.promised else "  not counted: " + ("step below noise" if cell.dominated else "no step dominates")
+    return "" if cell.promised else "  not counted: step below noise"
+
+
+def dominance(results: Results) -> Iterator[str]:
+    """Right answers by how large all other steps together are, in the worlds that have some."""
+    edges = [0.0, MOST_OF_OTHERS, 1.0, math.inf]
+    yield from _header(["culprit", "others together", "histories", *SEARCHES])
+    cells = {cell: None for cell, _ in results if cell.world.others and cell.promised}
+    for step in sorted({cell.world.step for cell in cells}):
+        for low, high in pairwise(edges):
+            by = {
+                search: [
+                    trial
+                    for cell in cells
+                    if cell.world.step == step
+                    for trial in results[cell, search]
+                    if low < trial.others <= high
+                ]
+                for search in SEARCHES
+            }
+            shares = [_share([trial.verdict is Verdict.RIGHT for trial in trials]) for trials in by.values()]
+            size = f"{low:g} to {high:g} of it" if math.isfinite(high) else f"more than {low:g} of it"
+            yield _row([f"{step / SIGMA:g}σ", size, str(len(by[OURS])), *shares])
+
+
+def _share(those: Sequence[bool]) -> str:
+    return f"{sum(those) / len(those) * 100:.1f} %" if those else "-"
 
 
 def overview(found: Summaries) -> Iterator[str]:
@@ -124,11 +158,8 @@ def details(found: Summaries) -> Iterator[str]:
 def stated(results: Results, search: str) -> Iterator[str]:
     """How far the probabilities a search stated came true: in all cells, and in those it promises something for."""
     yield from _header(["cells", "answers", "Brier score", "stated", "mean stated", "true"])
-    for name, chosen in (("all", lambda cell: True), ("promised", lambda cell: cell.promised)):
-        trials: list[Trial] = []
-        for (cell, one), several in results.items():
-            if one == search and chosen(cell):
-                trials += several
+    everything = [trial for (_, one), several in results.items() if one == search for trial in several]
+    for name, trials in (("all", everything), ("promised", _promised(results, search))):
         score = brier(trials)
         for inside in calibration(trials):
             edges = f"{inside.low:g}–{inside.high:g}"

@@ -25,6 +25,9 @@ OTHERS_SHARE = 0.25
 OUTLIER_MEAN = 5.0
 """Mean size of an outlier, in units of SIGMA."""
 
+MOST_OF_OTHERS = 0.5
+"""One step dominates if all others together, whichever way they go, are at most this part of it."""
+
 TICK_S = 20.0
 """The host's random walk is drawn at this spacing and interpolated between, in seconds."""
 
@@ -124,6 +127,11 @@ class History:
             steps = self._walk_stream.standard_normal(4096) * self.world.drift * (TICK_S / 3600) ** 0.5
             self._walk = np.concatenate([self._walk, self._walk[-1] + np.cumsum(steps)])
         return float(self._walk[tick] * (1 - part) + self._walk[tick + 1] * part)
+
+    @cached_property
+    def others(self) -> float:
+        """Size of all steps but the culprit's together, whichever way they go, over the culprit's."""
+        return float(np.abs(np.diff(self.means)).sum()) / self.world.step - 1.0
 
     def within(self) -> tuple[int, int]:
         """The closest a search can come: the nearest numbers that can be built before the culprit and from it on."""

@@ -60,35 +60,39 @@ def test_both_grids_have_every_kind_of_world() -> None:
 def test_what_cannot_be_promised_is_left_out() -> None:
     assert Cell("", World(step=1)).promised
     assert not Cell("", World(step=0.5)).promised
-    assert not Cell("", World(step=2, others=8)).promised
     hidden = Cell("", World(step=1, layout=0.3))
     assert hidden.bound == pytest.approx(0.952, abs=0.001)
     assert not hidden.promised
     assert Cell("", World(step=2, layout=0.3)).bound is None
 
 
-def outcome(right: int, hours: float, trials: int = 10, probability: float | None = None) -> list[Trial]:
+def outcome(
+    right: int, hours: float, trials: int = 10, probability: float | None = None, others: float = 0.0
+) -> list[Trial]:
     """So many right answers, each after the same time."""
     verdicts = [Verdict.RIGHT] * right + [Verdict.WRONG] * (trials - right)
-    return [Trial(one, one is Verdict.RIGHT, probability, 12, 90, 3600.0, hours * 3600, 0.0) for one in verdicts]
+    return [
+        Trial(one, one is Verdict.RIGHT, probability, 12, 90, 3600.0, hours * 3600, others, 0.0) for one in verdicts
+    ]
 
 
 def test_the_headline() -> None:
     """Ours is compared with the peers that are right, where it is right itself."""
     wrong = {search: outcome(2, 0.1) for search in SEARCHES}
     plain, slow, hard = (Cell("", World(size=size)) for size in (10, 20, 30))
-    unclear = Cell("", World(step=0.5))
+    unclear, several = Cell("", World(step=0.5)), Cell("", World(others=4))
     results: Results = {}
     for cell, changed in (
         (plain, {OURS: outcome(10, 2.0), TEN: outcome(10, 4.0), "Pinpoint": outcome(5, 1.0)}),
         (slow, {OURS: outcome(9, 3.0), TEN: outcome(10, 2.0)}),
         (hard, {OURS: outcome(10, 9.0)}),
         (unclear, {OURS: outcome(1, 9.0)}),
+        (several, {OURS: outcome(2, 9.0, trials=2) + outcome(1, 9.0, others=0.51)}),
     ):
         results |= {(cell, search): trials for search, trials in (wrong | changed).items()}
-    got = table.headline(table.summaries(results))
-    assert (got.cells, got.faster_share, got.worst_ratio) == (4, 0.5, 1.5)
-    assert got.right_share == pytest.approx(29 / 30)
+    got = table.headline(results)
+    assert (got.cells, got.faster_share, got.worst_ratio) == (5, 0.5, 1.5)
+    assert got.right_share == pytest.approx(31 / 32)
 
 
 def test_calibration() -> None:

@@ -114,3 +114,12 @@ def test_what_is_right() -> None:
 )
 def test_few_trials_are_not_held_against_a_search(right: int, trials: int, expected: bool) -> None:
     assert enough(right, trials) is expected
+
+
+def test_the_size_of_the_other_steps_is_told_whichever_way_they_go() -> None:
+    history = World(size=200, step=2.0, others=3).draw(1, 0)
+    steps = np.diff(history.means)
+    others = np.abs(np.delete(steps, history.culprit - 1))
+    assert np.count_nonzero(others) == 3
+    assert history.others == pytest.approx(others.sum() / 2.0)
+    assert World(size=200).draw(1, 0).others == pytest.approx(0.0)
