@@ -23,8 +23,9 @@ from cpubisect.situation import Found, NoStep, Probe, Situation, Steps
 SURE = 0.998
 """The step is where it is said to be with at least this probability."""
 
-GATE_SIGMAS = 4.0
-"""The difference of the ends is sure when it is so many times its own standard error."""
+GATE_SIGMAS, STAY_SIGMAS = 4.0, 3.0
+"""The difference of the ends is sure when it is so many times its own standard error, and stays so while it is so many:
+the error grows again where a drifting host is found out late."""
 
 CLOSING_SIGMAS = 3.0
 """So clear must the step be between its two neighbours alone."""
@@ -64,7 +65,7 @@ def next_action(situation: Situation) -> Action:
     while open_intervals:
         low, high = open_intervals.pop(0)
         part = _inside(situation, low, high)
-        own = data if part is situation else digest(part.readings, data)
+        own = data if part is situation else data.inside(low, high)
         outcome = _within(part, own, posterior(own, part.mass))
         if isinstance(outcome, Probe):
             return _shifted(outcome, low)
@@ -144,11 +145,14 @@ def _gate(situation: Situation, data: Digest) -> Probe | NoStep | None:
         return Probe(behind, 1, "the ends must differ surely")
     percent, error = data.difference(low, high)
     wanted = situation.direction * percent
-    if wanted >= max(situation.min_step, GATE_SIGMAS * error):
+    begun = any(low < number < high for number in data.averages)
+    if wanted >= max(situation.min_step, (STAY_SIGMAS if begun else GATE_SIGMAS) * error):
         return None
     hardly = rounds >= LEAST_FOR_NONE and wanted + GATE_SIGMAS * error < situation.min_step
-    if hardly or rounds >= situation.most_rounds:
+    if hardly or (rounds >= situation.most_rounds and not begun):
         return NoStep(percent, (GATE_SIGMAS + NormalDist().inv_cdf(POWER)) * error)
+    if rounds >= situation.most_rounds:
+        return None
     return Probe(behind, 1, f"the ends differ by {percent:+.2f} % ± {error:.2f} %: not sure yet")
 
 

@@ -6,7 +6,7 @@ generalised least squares fit in which the drift is a random walk, of a size tha
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,18 +15,19 @@ Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
 CLIP_BELOW, CLIP_ABOVE = 3.0, 2.5
-"""Readings are drawn in to so many standard deviations around their commit's median; disturbances mostly add."""
+"""Readings are drawn in to so many standard deviations around a median of their commit's; disturbances mostly add."""
 
-NEAR = 9
-"""So many readings of a commit, next to each other in time, have a median of their own."""
+NEAR, PAUSE_H = 5, 1 / 6
+"""A median is of at most so many readings of a commit, without a pause of so many hours between any two."""
 
 DRIFTS = ((0.0, 0.6), (0.1, 0.1), (0.3, 0.1), (1.0, 0.1), (3.0, 0.05), (10.0, 0.05))
 """Spread of the drift after an hour (it grows with the root of time), in units of the noise, with its prior
 probability."""
 
 _SMALLEST_SIGMA = 1e-6
-_MOST_VISITS = 64
+_MOST_VISITS, _VISITS_OF_ONE = 64, 4
 _STRETCH_H = 1 / 12
+_LONGER = 1.25
 
 
 @dataclass(frozen=True)
@@ -85,27 +86,44 @@ class Digest:
         variance = self.spread[i, i] + self.spread[j, j] - 2 * self.spread[i, j]
         return self.averages[high] - self.averages[low], math.sqrt(max(0.0, float(variance)))
 
+    def inside(self, low: int, high: int) -> "Digest":
+        """The part of the range from one number to another, renumbered from 0; its levels are still those that all
+        readings tell, for its numbers may have been read beside one that is not in it."""
+        order = np.asarray(list(self.averages))
+        kept, there = (order >= low) & (order <= high), (self.number >= low) & (self.number <= high)
+        number, percent, hour = self.number[there] - low, self.percent[there], self.hour[there]
+        return replace(
+            self,
+            number=number,
+            percent=percent,
+            hour=hour,
+            visits=_visits(number, percent, hour),
+            averages={n - low: mean for n, mean in self.averages.items() if low <= n <= high},
+            spread=self.spread[np.ix_(kept, kept)],
+        )
 
-def digest(readings: Sequence[Reading], whole: Digest | None = None) -> Digest:
-    """Readings in percent of the good end's median, drawn in towards the median of their own commit's readings around
-    that time. Those of a part of the range take the level and the noise of the `whole`. A clock that was set back
-    stands still.
+
+def digest(readings: Sequence[Reading]) -> Digest:
+    """Readings in percent of the good end's median, drawn in towards a median of their own commit's readings around
+    that time. A clock that was set back stands still.
     """
     number = np.asarray([r.number for r in readings], dtype=np.int64)
     value = np.asarray([r.value for r in readings])
     at_s = np.maximum.accumulate(np.asarray([r.at_s for r in readings]))
     if not len(number):
         return Digest(number, value, at_s, Noise(math.inf, 0), Visits(number, value, value, np.zeros((0, 0))))
-    level = whole.level if whole else float(np.median(value[number == number.min()]))
+    level = float(np.median(value[number == number.min()]))
     percent = (value / level - 1) * 100
     hour = (at_s - at_s[0]) / 3600
     own = {int(n): np.flatnonzero(number == n) for n in np.unique(number)}
-    noise = whole.noise if whole else noise_of([percent[places] for places in own.values()])
+    noise = noise_of([percent[places] for places in own.values()])
     for places in own.values():
         if len(places) > 1:
-            centre = _near_medians(percent[places])
+            centre = _centres(percent[places], hour[places])
             below, above = centre - CLIP_BELOW * noise.sigma, centre + CLIP_ABOVE * noise.sigma
             percent[places] = np.clip(percent[places], below, above)
+    # Disturbances that were drawn in are noise now.
+    noise = noise_of([percent[places] for places in own.values()])
     visits = _visits(number, percent, hour)
     means, spread = levels(visits, noise.sigma)
     return Digest(number, percent, hour, noise, visits, dict(zip(own, means.tolist(), strict=True)), spread, level)
@@ -135,9 +153,10 @@ def levels(visits: Visits, sigma: float) -> tuple[Array, Array]:
     likelihood (Patterson and Thompson 1971), in which the levels are integrated out.
     """
     numbers = np.unique(visits.number)
-    if not math.isfinite(sigma):
-        return visits.percent.copy(), np.full((len(numbers), len(numbers)), math.inf)
     design = (visits.number[:, None] == numbers[None, :]).astype(float)
+    if not math.isfinite(sigma):
+        means = (design.T @ (visits.percent * visits.taken)) / (design.T @ visits.taken)
+        return means, np.diag(np.full(len(numbers), math.inf))
     noise = np.diag(sigma**2 / visits.taken)
     squares = np.asarray([(drift * sigma) ** 2 for drift, _ in DRIFTS])
     fits = [_fit(noise + square * visits.walk, design, visits.percent) for square in squares]
@@ -159,11 +178,20 @@ def _fit(covariance: Array, design: Array, values: Array) -> tuple[Array, Array,
     return means, spread, -0.5 * (float(size) + misfit)
 
 
-def _near_medians(values: Array) -> Array:
-    """For each of one commit's readings the median of those taken next to it, in which the host has drifted little.
+def _centres(values: Array, hour: Array) -> Array:
+    """For each of one commit's readings the median of those next to it in time: of as many as NEAR with no long pause
+    in between, for the host may have drifted meanwhile. A reading with a pause before and after it gets the median of
+    its neighbours all the same.
 
     With an even count it is the lower of the two middle ones, since disturbances mostly add.
     """
+    lonely = _running_medians(values)
+    starts = np.flatnonzero(np.diff(hour, prepend=-math.inf) > PAUSE_H)
+    runs = np.split(np.arange(len(values)), starts[1:])
+    return np.concatenate([_running_medians(values[run]) if len(run) > 1 else lonely[run] for run in runs])
+
+
+def _running_medians(values: Array) -> Array:
     width = min(len(values), NEAR)
     windows = np.sort(np.lib.stride_tricks.sliding_window_view(values, width), axis=1)
     medians = windows[:, (width - 1) // 2]
@@ -171,19 +199,21 @@ def _near_medians(values: Array) -> Array:
 
 
 def _visits(number: Numbers, percent: Array, hour: Array) -> Visits:
-    """Readings put together by commit and stretch of time; the stretches grow until the visits are few.
+    """Readings put together by commit and stretch of time; the stretches grow until the visits are few, but enough for
+    each commit to stay apart from what was read at other times.
 
     A random walk's values at two times have the earlier time as their covariance: the time during which both were still
     to come. Averaged over the readings of two visits it integrates the product of the parts of both still to come.
     """
     stretch = _STRETCH_H
+    most = max(_MOST_VISITS, _VISITS_OF_ONE * len(np.unique(number)))
     while True:
         slots = (hour // stretch).astype(np.int64)
         keys, place = np.unique(np.stack([slots, number]), axis=1, return_inverse=True)
         place = place.reshape(-1)
-        if keys.shape[1] <= _MOST_VISITS or stretch > hour[-1]:
+        if keys.shape[1] <= most or stretch > hour[-1]:
             break
-        stretch *= 2
+        stretch *= _LONGER
     taken = np.bincount(place).astype(float)
     means = np.bincount(place, weights=percent) / taken
     member = (place[None, :] == np.arange(len(taken))[:, None]) / taken[:, None]

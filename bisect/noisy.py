@@ -101,7 +101,7 @@ class NoisySearch:
         self._lab.build(shas[-1])
         for turn in range(action.count):
             for sha in shas if turn % 2 == 0 else reversed(shas):
-                # An end that fails now was read before: the commit itself is what is asked about.
+                # What is beside it was read before, even if it fails now: the commit itself is what is asked about.
                 with contextlib.nullcontext() if sha == shas[-1] else contextlib.suppress(Unobservable):
                     self._lab.once_more(sha, Purpose.CLOCK)
 
@@ -142,10 +142,9 @@ class NoisySearch:
         )
 
     def _state(self, situation: Situation) -> search.State:
-        """What was measured, as the exact search would have it: mean CPU time of each commit that was read."""
+        """What was measured, as the exact search would have it: CPU time of each commit, with drift taken out."""
         data = digest(situation.readings)
-        level = next(iter(r.value for r in situation.readings if r.number == 0))
-        costs = {n: Cost(level * (1 + mean / 100)) for n, mean in data.averages.items()}
+        costs = {n: Cost(data.level * (1 + mean / 100)) for n, mean in data.averages.items()}
         return replace(
             search.State(self._path.size, costs),
             dead=dict(situation.dead),

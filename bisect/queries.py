@@ -246,7 +246,8 @@ def latest_events(store: Store, bisection: int, test: str) -> dict[str, tuple[in
 
 
 def twins(store: Store, bisection: int) -> dict[str, str]:
-    """The commits that were not probed themselves, each with the one of equal code whose probes count for both."""
+    """The commits whose own code was not read in the search, each with the one of equal code whose probes count for
+    both."""
     return {data["sha"]: data["twin"] for _, _, _, data in store.events(bisection, kinds=("equal-code",))}
 
 

@@ -81,10 +81,11 @@ class Session:
 
     def cancel(self, bisection: int) -> None:
         """End a bisection; a process that runs it stops. Raises UserError if it is finished already."""
-        before = self.store.bisection(bisection)
-        if not self.store.change_state(bisection, UNFINISHED, "cancelled"):
-            raise UserError(f"bisection {bisection} is {before.state}", "only an unfinished one can be cancelled")
+        self.store.bisection(bisection)
+        changed = self.store.change_state(bisection, UNFINISHED, "cancelled")
         row = self.store.bisection(bisection)
+        if not changed:
+            raise UserError(f"bisection {bisection} is {row.state}", "only an unfinished one can be cancelled")
         if self.is_running(bisection) and row.owner:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(int(row.owner["pid"]), signal.SIGTERM)

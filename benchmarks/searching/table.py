@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby, pairwise
 
 from searching.cells import Cell
@@ -10,7 +10,7 @@ from searching.exact import Tally
 from searching.run import Results
 from searching.score import Summary, Trial, Verdict, brier, calibration, summarise
 from searching.searches import OURS, SEARCHES, TEN
-from searching.world import MOST_OF_OTHERS, SIGMA
+from searching.world import MOST_OF_OTHERS, SIGMA, World
 
 Summaries = Mapping[Cell, Mapping[str, Summary]]
 
@@ -92,7 +92,7 @@ def dominance(results: Results) -> Iterator[str]:
     """Right answers by how large all other steps together are, in the worlds that have some."""
     edges = [0.0, MOST_OF_OTHERS, 1.0, math.inf]
     yield from _header(["culprit", "others together", "histories", *SEARCHES])
-    cells = {cell: None for cell, _ in results if cell.world.others and cell.promised}
+    cells = {cell: None for cell, _ in results if cell.world.others and _has_nothing_else(cell.world)}
     for step in sorted({cell.world.step for cell in cells}):
         for low, high in pairwise(edges):
             by = {
@@ -108,6 +108,11 @@ def dominance(results: Results) -> Iterator[str]:
             shares = [_share([trial.verdict is Verdict.RIGHT for trial in trials]) for trials in by.values()]
             size = f"{low:g} to {high:g} of it" if math.isfinite(high) else f"more than {low:g} of it"
             yield _row([f"{step / SIGMA:g}σ", size, str(len(by[OURS])), *shares])
+
+
+def _has_nothing_else(world: World) -> bool:
+    """True if a world differs from the plain one by its size, its step and other steps only."""
+    return replace(world, others=0) == World(size=world.size, step=world.step)
 
 
 def _share(those: Sequence[bool]) -> str:
@@ -156,8 +161,8 @@ def details(found: Summaries) -> Iterator[str]:
 
 
 def stated(results: Results, search: str) -> Iterator[str]:
-    """How far the probabilities a search stated came true: in all cells, and in those it promises something for."""
-    yield from _header(["cells", "answers", "Brier score", "stated", "mean stated", "true"])
+    """How far the probabilities a search stated came true: in all histories, and in those it promises something for."""
+    yield from _header(["histories", "answers", "Brier score", "stated", "mean stated", "true"])
     everything = [trial for (_, one), several in results.items() if one == search for trial in several]
     for name, trials in (("all", everything), ("promised", _promised(results, search))):
         score = brier(trials)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpubisect.changepoint import SURE, Action, current, expected_cost, next_action
-from cpubisect.digest import Reading
+from cpubisect.digest import Reading, digest
 from cpubisect.situation import NoStep, Probe, Situation, Steps
 
 BUILD_S, PROBE_S = 400.0, 40.0
@@ -196,3 +196,18 @@ def test_a_clock_that_was_set_back_is_no_obstacle() -> None:
         known = {r.number for r in late[:count]}
         prices = {n: 0.0 if n in known else BUILD_S for n in range(64)}
         next_action(Situation(64, late[:count], prices.__getitem__, PROBE_S))
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_ends_that_look_alike_again_end_no_search_that_has_begun(inside: bool) -> None:
+    random = np.random.default_rng(0)
+    noise = random.normal(0.0, 1.0, (40, 2))
+    noise -= noise.mean(axis=0)
+    ends = [Reading(n, 100.0 + noise[i, n] + 0.7 * n, 80.0 * i + 40.0 * n) for i in range(40) for n in (0, 1)]
+    readings = [Reading(63 * r.number, r.value, r.at_s) for r in ends]
+    if inside:
+        readings += [Reading(30, 100.0, readings[-1].at_s + 40.0)]
+    percent, error = digest(readings).difference(0, 63)
+    assert 2.5 < percent / error < 3.9
+    answer = next_action(Situation(64, readings, lambda _: BUILD_S, PROBE_S, most_rounds=20))
+    assert isinstance(answer, NoStep) is not inside

@@ -23,8 +23,6 @@ def test_the_walk_of_visits_is_the_mean_of_the_earlier_of_two_times(found: list[
     data = digest(taken(found))
     slots = [(int(hour // (1 / 12)), int(number)) for hour, number in zip(data.hour, data.number, strict=True)]
     visits = sorted(set(slots))
-    if len(visits) > 60:
-        return
     own = [[hour for hour, slot in zip(data.hour, slots, strict=True) if slot == visit] for visit in visits]
     expected = [[np.minimum.outer(one, other).mean() for other in own] for one in own]
     assert data.visits.number.tolist() == [number for _, number in visits]
@@ -71,9 +69,53 @@ def test_without_drift_the_error_is_that_of_plain_means() -> None:
     assert np.median(errors) == pytest.approx((2 / 40) ** 0.5, rel=0.25)
 
 
-def test_drift_is_not_taken_for_disturbances() -> None:
-    ramp = [Reading(0, 100.0 + 0.5 * i + (0.1 if i % 2 else -0.1), 40.0 * i) for i in range(100)]
-    assert digest(ramp).percent.max() == pytest.approx((ramp[-1].value / digest(ramp).level - 1) * 100, abs=1.5)
+@pytest.mark.parametrize("visits", [2, 3, 5])
+@pytest.mark.parametrize("shift", [8.0, -8.0])
+def test_drift_in_a_pause_is_not_taken_for_disturbances(visits: int, shift: float) -> None:
+    """The ends 0 and 63 in turn, a pause, then 0 and 30, which cost the same, in turn on a host that has drifted."""
+    random = np.random.default_rng(1)
+    before = [Reading((0, 63)[i % 2], 100.0 + 5.0 * (i % 2), 40.0 * i) for i in range(20)]
+    after = [Reading((0, 30)[i % 2], 100.0 + shift, 4400.0 + 40.0 * i) for i in range(2 * visits)]
+    noisy = [Reading(r.number, r.value + float(random.normal()), r.at_s) for r in (*before, *after)]
+    percent, error = digest(noisy).difference(0, 30)
+    assert abs(percent) < 3 * error
+    assert error < 3.0
+
+
+@pytest.mark.parametrize("commits", [20, 60])
+def test_a_long_search_forgets_nothing_of_what_was_read_side_by_side(commits: int) -> None:
+    """Each commit is read 8 times beside one end on a host that drifts by 2 percent per root hour."""
+    random = np.random.default_rng(2)
+    numbers = [n for i in range(1, commits) for n in ((0, commits)[i % 2], i) * 8] + [0, commits] * 8
+    builds = np.asarray([400.0 if i % 16 == 0 else 0.0 for i in range(len(numbers))])
+    clock = np.cumsum(40.0 + builds)
+    walk = np.cumsum(random.normal(0.0, 2.0 * np.sqrt((40.0 + builds) / 3600)))
+    noise = random.normal(0.0, 1.0, len(numbers))
+    data = digest(
+        [Reading(n, float(100.0 + w + e), float(t)) for n, w, e, t in zip(numbers, walk, noise, clock, strict=True)]
+    )
+    found = [data.difference(0, number) for number in range(1, commits)]
+    assert np.sqrt(np.mean(np.square([percent for percent, _ in found]))) < 1.0
+    assert np.sqrt(np.mean(np.square([percent / error for percent, error in found]))) < 1.5
+
+
+@settings(max_examples=60, deadline=None)
+@given(readings_of_both, st.integers(0, 2), st.integers(1, 3))
+def test_a_part_of_the_range_keeps_what_the_whole_tells(
+    found: list[tuple[int, float, float]], low: int, size: int
+) -> None:
+    whole = digest(taken(found))
+    part = whole.inside(low, low + size)
+    kept = [number for number in whole.averages if low <= number <= low + size]
+    assert list(part.averages) == [number - low for number in kept]
+    assert [part.count(number - low) for number in kept] == [whole.count(number) for number in kept]
+    for one in kept:
+        for other in kept:
+            assert part.difference(one - low, other - low) == whole.difference(one, other)
+
+
+def test_one_reading_of_each_tells_nothing_for_sure() -> None:
+    assert digest([Reading(5, 110.0, 0.0), Reading(0, 100.0, 1000.0)]).difference(0, 5) == (pytest.approx(10.0), np.inf)
 
 
 def test_a_disturbed_reading_is_drawn_in() -> None:
