@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpubisect.changepoint import SURE, Action, current, expected_cost, next_action
+from cpubisect.changepoint import LIKELY, SURE, Action, current, expected_cost, next_action
 from cpubisect.digest import Reading, digest
 from cpubisect.situation import NoStep, Probe, Situation, Steps
 
@@ -83,7 +83,8 @@ def test_one_step_is_found_whatever_the_range(size: int, noise: float) -> None:
     answer = world.search()
     assert places(answer) == [(culprit - 1, culprit)]
     assert isinstance(answer, Steps)
-    assert answer.found[0].probability >= SURE
+    # Small steps and code layout, which may be there, limit what readings of a few commits can tell.
+    assert answer.found[0].probability >= (SURE if noise < 0.5 else LIKELY)
     assert answer.found[0].percent == pytest.approx(5.0, abs=1.0 + 8.0 * noise)
     assert world.builds <= math.ceil(math.log2(size)) + 6
 
