@@ -24,8 +24,11 @@ DRIFTS = ((0.0, 0.6), (0.1, 0.1), (0.3, 0.1), (1.0, 0.1), (3.0, 0.05), (10.0, 0.
 """Spread of the drift after an hour (it grows with the root of time), in units of the noise, with its prior
 probability."""
 
+BLUR = 0.3
+"""Drift within a stretch of more than this part of the noise of a visit's mean calls for more and shorter visits."""
+
 _SMALLEST_SIGMA = 1e-6
-_MOST_VISITS, _VISITS_OF_ONE = 64, 4
+_FEW_VISITS, _MOST_VISITS, _VISITS_OF_ONE = 64, 128, 4
 _STRETCH_H = 1 / 12
 _LONGER = 1.25
 
@@ -51,19 +54,21 @@ class Noise:
 class Visits:
     """Readings of one commit within one stretch of time, for all commits and stretches: `number`, mean `percent` and
     count `taken` of each; `walk` is the covariance (visits x visits, in percent²) that a drift of 1 percent per root
-    hour gives to the means."""
+    hour gives to the means. The stretches are `stretch_h` hours long."""
 
     number: Numbers
     percent: Array
     taken: Array
     walk: Array
+    stretch_h: float = 0.0
 
 
 @dataclass(frozen=True)
 class Digest:
     """Readings made ready: `number`, `percent` (above the good end's level, outliers drawn in) and `hour` (since the
-    first) of each, in the order of time; `level` is the good end's, in the readings' unit. `averages` maps a number to
-    the mean of its percent with drift taken out; `spread` is the covariance of those, in the order of the numbers.
+    first) of each, in the order of time; `level` is the good end's, in the readings' unit. `averages` maps a
+    number to the mean of its percent with drift taken out; `spread` is the covariance of those, in the order of
+    the numbers. There are at most `most_visits` visits.
     """
 
     number: Numbers
@@ -74,6 +79,7 @@ class Digest:
     averages: Mapping[int, float] = field(default_factory=dict)
     spread: Array = field(default_factory=lambda: np.zeros((0, 0)))
     level: float = 1.0
+    most_visits: int = 0
 
     def count(self, number: int) -> int:
         """How often a number was read."""
@@ -97,7 +103,7 @@ class Digest:
             number=number,
             percent=percent,
             hour=hour,
-            visits=_visits(number, percent, hour),
+            visits=_visits(number, percent, hour, self.most_visits),
             averages={n - low: mean for n, mean in self.averages.items() if low <= n <= high},
             spread=self.spread[np.ix_(kept, kept)],
         )
@@ -124,9 +130,15 @@ def digest(readings: Sequence[Reading]) -> Digest:
             percent[places] = np.clip(percent[places], below, above)
     # Disturbances that were drawn in are noise now.
     noise = noise_of([percent[places] for places in own.values()])
-    visits = _visits(number, percent, hour)
-    means, spread = levels(visits, noise.sigma)
-    return Digest(number, percent, hour, noise, visits, dict(zip(own, means.tolist(), strict=True)), spread, level)
+    most = _FEW_VISITS
+    visits = _visits(number, percent, hour, most)
+    means, spread, drift = levels(visits, noise.sigma)
+    if drift * math.sqrt(visits.stretch_h) > BLUR * noise.sigma * math.sqrt(len(visits.taken) / len(number)):
+        most = min(max(_FEW_VISITS, _VISITS_OF_ONE * len(own)), _MOST_VISITS)
+        visits = _visits(number, percent, hour, most)
+        means, spread, _ = levels(visits, noise.sigma)
+    averages = dict(zip(own, means.tolist(), strict=True))
+    return Digest(number, percent, hour, noise, visits, averages, spread, level, most)
 
 
 def noise_of(series: Sequence[Array]) -> Noise:
@@ -146,8 +158,8 @@ def noise_of(series: Sequence[Array]) -> Noise:
     return Noise(max(math.sqrt(inflated), _SMALLEST_SIGMA), len(kept))
 
 
-def levels(visits: Visits, sigma: float) -> tuple[Array, Array]:
-    """Level of each number that was visited, in their order, and the covariance of these.
+def levels(visits: Visits, sigma: float) -> tuple[Array, Array, float]:
+    """Level of each number that was visited, in their order, the covariance of these, and the drift per root hour.
 
     Every number has a level of its own. The drift is the root mean square over `DRIFTS`, each weighed by its restricted
     likelihood (Patterson and Thompson 1971), in which the levels are integrated out.
@@ -156,7 +168,7 @@ def levels(visits: Visits, sigma: float) -> tuple[Array, Array]:
     design = (visits.number[:, None] == numbers[None, :]).astype(float)
     if not math.isfinite(sigma):
         means = (design.T @ (visits.percent * visits.taken)) / (design.T @ visits.taken)
-        return means, np.diag(np.full(len(numbers), math.inf))
+        return means, np.diag(np.full(len(numbers), math.inf)), 0.0
     noise = np.diag(sigma**2 / visits.taken)
     squares = np.asarray([(drift * sigma) ** 2 for drift, _ in DRIFTS])
     fits = [_fit(noise + square * visits.walk, design, visits.percent) for square in squares]
@@ -164,7 +176,7 @@ def levels(visits: Visits, sigma: float) -> tuple[Array, Array]:
     weights = np.exp(evidence - evidence.max())
     square = float(squares @ weights / weights.sum())
     means, spread, _ = _fit(noise + square * visits.walk, design, visits.percent)
-    return means, spread
+    return means, spread, math.sqrt(square)
 
 
 def _fit(covariance: Array, design: Array, values: Array) -> tuple[Array, Array, float]:
@@ -198,24 +210,21 @@ def _running_medians(values: Array) -> Array:
     return np.asarray(medians[np.clip(np.arange(len(values)) - width // 2, 0, len(medians) - 1)])
 
 
-def _visits(number: Numbers, percent: Array, hour: Array) -> Visits:
-    """Readings put together by commit and stretch of time; the stretches grow until the visits are few, but enough for
-    each commit to stay apart from what was read at other times.
+def _visits(number: Numbers, percent: Array, hour: Array, most: int) -> Visits:
+    """Readings put together by commit and stretch of time; the stretches grow until the visits are at most so many.
 
     A random walk's values at two times have the earlier time as their covariance: the time during which both were still
     to come. Averaged over the readings of two visits it integrates the product of the parts of both still to come.
     """
-    stretch = _STRETCH_H
-    most = max(_MOST_VISITS, _VISITS_OF_ONE * len(np.unique(number)))
+    stretch, numbers = _STRETCH_H, int(number.max()) + 1
     while True:
         slots = (hour // stretch).astype(np.int64)
-        keys, place = np.unique(np.stack([slots, number]), axis=1, return_inverse=True)
-        place = place.reshape(-1)
-        if keys.shape[1] <= most or stretch > hour[-1]:
+        keys, place = np.unique(slots * numbers + number, return_inverse=True)
+        if len(keys) <= most or stretch > hour[-1]:
             break
         stretch *= _LONGER
     taken = np.bincount(place).astype(float)
     means = np.bincount(place, weights=percent) / taken
     member = (place[None, :] == np.arange(len(taken))[:, None]) / taken[:, None]
     to_come = member[:, ::-1].cumsum(axis=1)[:, ::-1]
-    return Visits(keys[1], means, taken, (to_come * np.diff(hour, prepend=0.0)) @ to_come.T)
+    return Visits(keys % numbers, means, taken, (to_come * np.diff(hour, prepend=0.0)) @ to_come.T, stretch)

@@ -91,8 +91,8 @@ def small() -> Iterator[Cell]:
     """One or two cells of every group."""
     for size, step in ((64, 2.0), (1024, 5.0), (1024, 2.0), (1024, 1.0), (256, 0.5), (8192, 2.0)):
         yield Cell("Size and step", World(size=size, step=step))
-    for layout, step in ((0.1, 2.0), (0.3, 2.0), (0.3, 1.0)):
-        yield Cell("Layout of single builds", World(size=256, step=step, layout=layout))
+    for size, layout, step in ((256, 0.1, 2.0), (256, 0.3, 2.0), (64, 0.3, 1.0)):
+        yield Cell("Layout of single builds", World(size=size, step=step, layout=layout))
     for others in (2, 4, 8):
         yield Cell("More steps than one", World(size=256, step=2.0, others=others))
     for drift in (0.5, 2.0):
