@@ -16,7 +16,7 @@ import numpy as np
 
 from cpubisect.channel import information, uncertainty
 from cpubisect.choice import best_action, drifts, points
-from cpubisect.digest import Digest, Reading, digest
+from cpubisect.digest import Digest, digest
 from cpubisect.posterior import Posterior, posterior
 from cpubisect.situation import Found, NoStep, Probe, Situation, Steps
 
@@ -129,7 +129,8 @@ def _inside(situation: Situation, low: int, high: int) -> Situation:
     return replace(
         situation,
         size=high - low + 1,
-        readings=[Reading(r.number - low, r.value, r.at_s) for r in situation.readings if low <= r.number <= high],
+        # They are in the digest, once for all parts.
+        readings=(),
         dead={n - low: why for n, why in situation.dead.items() if low < n < high},
         build_s=lambda number: situation.build_s(number + low),
         weights=situation.weights[low : high + 1],
@@ -148,11 +149,11 @@ def _gate(situation: Situation, data: Digest) -> Probe | NoStep | None:
     begun = any(low < number < high for number in data.averages)
     if wanted >= max(situation.min_step, (STAY_SIGMAS if begun else GATE_SIGMAS) * error):
         return None
-    hardly = rounds >= LEAST_FOR_NONE and wanted + GATE_SIGMAS * error < situation.min_step
-    if hardly or (rounds >= situation.most_rounds and not begun):
-        return NoStep(percent, (GATE_SIGMAS + NormalDist().inv_cdf(POWER)) * error)
+    none = NoStep(percent, (GATE_SIGMAS + NormalDist().inv_cdf(POWER)) * error)
+    if rounds >= LEAST_FOR_NONE and wanted + GATE_SIGMAS * error < situation.min_step:
+        return none
     if rounds >= situation.most_rounds:
-        return None
+        return None if begun else none
     return Probe(behind, 1, f"the ends differ by {percent:+.2f} % ± {error:.2f} %: not sure yet")
 
 

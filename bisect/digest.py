@@ -133,8 +133,10 @@ def digest(readings: Sequence[Reading]) -> Digest:
     most = _FEW_VISITS
     visits = _visits(number, percent, hour, most)
     means, spread, drift = levels(visits, noise.sigma)
-    if drift * math.sqrt(visits.stretch_h) > BLUR * noise.sigma * math.sqrt(len(visits.taken) / len(number)):
-        most = min(max(_FEW_VISITS, _VISITS_OF_ONE * len(own)), _MOST_VISITS)
+    blurred = drift * math.sqrt(visits.stretch_h) > BLUR * noise.sigma * math.sqrt(len(visits.taken) / len(number))
+    allowed = min(_VISITS_OF_ONE * len(own), _MOST_VISITS)
+    if blurred and visits.stretch_h > _STRETCH_H and allowed > most:
+        most = allowed
         visits = _visits(number, percent, hour, most)
         means, spread, _ = levels(visits, noise.sigma)
     averages = dict(zip(own, means.tolist(), strict=True))
