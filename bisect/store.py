@@ -280,17 +280,21 @@ class Store:
         )
         return [(row[0], row[1], row[2]) for row in self.read(query.distinct())]
 
-    def builds(self, bisection: int, shas: Collection[str] | None = None) -> list[tuple[BuildRow, bool]]:
-        """Builds a bisection used, of some commits where they are given, in order, and whether it made them itself."""
+    def builds(
+        self, bisection: int, shas: Collection[str] | None = None, build: int | None = None
+    ) -> list[tuple[BuildRow, bool]]:
+        """Builds a bisection used, of some commits or just one, if given, in order, and whether it made them itself."""
         made = {
             row[0]: bool(row[1])
             for row in self.read(
                 select(schema.uses.c.build, schema.uses.c.made).where(schema.uses.c.bisection == bisection)
             )
         }
-        wanted = [schema.builds.c.id.in_(list(made))]
+        wanted: list[Any] = [schema.builds.c.id.in_(list(made))]
         if shas is not None:
             wanted.append(schema.builds.c.sha.in_(list(shas)))
+        if build is not None:
+            wanted.append(schema.builds.c.id == build)
         rows = self._build_rows(*wanted)
         return [(row, made[row.id]) for row in reversed(rows)]
 

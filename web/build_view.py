@@ -33,11 +33,10 @@ def builds_of(session: Session, bisection: int, shas: Sequence[str]) -> list[Bui
 def build_row(session: Session, bisection: int, build: int) -> BuildRow:
     """A build as stored; raises Missing if the bisection did not use one with that id."""
     session.store.bisection(bisection)
-    sha = next((line.sha for line in queries.build_lines(session.store, bisection) if line.id == build), "")
-    for row, _ in session.store.builds(bisection, [sha]):
-        if row.id == build:
-            return row
-    raise Missing(f"bisection {bisection} used no build {build}", f"`bisect report {bisection}` shows its builds")
+    rows = session.store.builds(bisection, build=build)
+    if not rows:
+        raise Missing(f"bisection {bisection} used no build {build}", f"`bisect report {bisection}` shows its builds")
+    return rows[0][0]
 
 
 def whole_log(row: BuildRow) -> bytes:
