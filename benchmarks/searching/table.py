@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 from searching.cells import Cell
 from searching.exact import Tally
 from searching.run import Results
-from searching.score import Summary, Trial, Verdict, brier, calibration, summarise
+from searching.score import Summary, Trial, brier, calibration, summarise
 from searching.searches import OURS, SEARCHES, TEN
 from searching.world import MOST_OF_OTHERS, SIGMA, World
 
@@ -55,7 +55,7 @@ def headline(results: Results) -> Headline:
     ratios = [by[OURS].hours / by[TEN].hours for by in found.values() if by[TEN].passes]
     return Headline(
         cells=len(found),
-        right_share=sum(one.verdict is Verdict.RIGHT for one in promised) / len(promised) if promised else None,
+        right_share=summarise(promised).right if promised else None,
         faster_share=sum(faster) / len(faster) if faster else None,
         worst_ratio=max(ratios, default=None),
     )
@@ -105,7 +105,7 @@ def dominance(results: Results) -> Iterator[str]:
                 ]
                 for search in SEARCHES
             }
-            shares = [_share([trial.verdict is Verdict.RIGHT for trial in trials]) for trials in by.values()]
+            shares = [f"{summarise(trials).right * 100:.1f} %" if trials else "-" for trials in by.values()]
             size = f"{low:g} to {high:g} of it" if math.isfinite(high) else f"more than {low:g} of it"
             yield _row([f"{step / SIGMA:g}σ", size, str(len(by[OURS])), *shares])
 
@@ -113,10 +113,6 @@ def dominance(results: Results) -> Iterator[str]:
 def _has_nothing_else(world: World) -> bool:
     """True if a world differs from the plain one by its size, its step and other steps only."""
     return replace(world, others=0) == World(size=world.size, step=world.step)
-
-
-def _share(those: Sequence[bool]) -> str:
-    return f"{sum(those) / len(those) * 100:.1f} %" if those else "-"
 
 
 def overview(found: Summaries) -> Iterator[str]:
