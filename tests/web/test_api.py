@@ -22,6 +22,8 @@ from web_home import TOKEN, Known, application
 
 from cpubisect.web.openapi import document
 
+pytestmark = pytest.mark.xdist_group("known")
+
 CHECKS = (
     not_a_server_error,
     status_code_conformance,

@@ -15,6 +15,8 @@ from cpubisect.paths import Home
 from cpubisect.store import Store
 from cpubisect.workloads.probe import CPU, INSTRUCTIONS, Counter, Samples
 
+pytestmark = pytest.mark.xdist_group("known")
+
 
 def pages(known: Known) -> list[str]:
     """The address of each page."""

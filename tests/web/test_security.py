@@ -12,6 +12,8 @@ from web_home import TOKEN, Known, application
 from cpubisect.errors import UserError
 from cpubisect.web.security import Access, is_loopback, secret_key
 
+pytestmark = pytest.mark.xdist_group("known")
+
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.1", "::1", "localhost"])
 def test_on_this_host_no_token_is_needed(host: str) -> None:

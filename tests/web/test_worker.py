@@ -16,7 +16,7 @@ from cpubisect.session import Session
 from cpubisect.store import Store
 from cpubisect.worker import Worker, is_working
 
-pytestmark = pytest.mark.xdist_group("worker")
+pytestmark = pytest.mark.xdist_group("known")
 
 SETTINGS = "rows=100\nrepeats=1\ninstructions_ops=100,300\nclock_ops=100,2000\nload=filluniquerandom"
 
