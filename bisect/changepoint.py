@@ -16,7 +16,7 @@ import numpy as np
 
 from cpubisect.channel import information, uncertainty
 from cpubisect.choice import best_action, drifts, points
-from cpubisect.digest import Digest, digest
+from cpubisect.digest import Digest
 from cpubisect.posterior import Posterior, posterior
 from cpubisect.situation import Found, NoStep, Probe, Situation, Steps
 
@@ -55,7 +55,7 @@ Action = Probe | Steps | NoStep
 
 def next_action(situation: Situation) -> Action:
     """Decide; the same readings give the same decision."""
-    data = digest(situation.readings)
+    data = situation.data
     gate = _gate(situation, data)
     if gate is not None:
         return gate
@@ -96,12 +96,12 @@ def _within(part: Situation, data: Digest, now: Posterior) -> Probe | Found | in
 
 def reproduced(situation: Situation) -> bool:
     """True once the ends surely differ in the wanted direction."""
-    return _gate(situation, digest(situation.readings)) is None
+    return _gate(situation, situation.data) is None
 
 
 def current(situation: Situation) -> Posterior | None:
     """What is known of the place of the (first) step, for showing; None before both ends were read twice."""
-    data = digest(situation.readings)
+    data = situation.data
     if min(data.count(0), data.count(situation.size - 1)) < 2:
         return None
     return posterior(data, situation.mass)

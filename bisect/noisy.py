@@ -8,7 +8,7 @@ from cpubisect import changepoint, search
 from cpubisect.bench import Bench
 from cpubisect.channel import uncertainty
 from cpubisect.costs import Cost
-from cpubisect.digest import Reading, digest
+from cpubisect.digest import Reading
 from cpubisect.lab import Lab, Purpose, Unobservable
 from cpubisect.path import Path
 from cpubisect.posterior import Posterior
@@ -143,7 +143,7 @@ class NoisySearch:
 
     def _state(self, situation: Situation) -> search.State:
         """What was measured, as the exact search would have it: CPU time of each commit, with drift taken out."""
-        data = digest(situation.readings)
+        data = situation.data
         costs = {n: Cost(data.level * (1 + mean / 100)) for n, mean in data.averages.items()}
         return replace(
             search.State(self._path.size, costs),

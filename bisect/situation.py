@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from cpubisect.digest import Reading
+from cpubisect.digest import Digest, Reading, digest
 
 ENOUGH = 0.5
 """Steps that explain this part of the whole difference are an answer."""
@@ -31,6 +32,11 @@ class Situation:
     weights: Sequence[float] = ()
     most_rounds: int = 200
     enough: float = ENOUGH
+
+    @cached_property
+    def data(self) -> Digest:
+        """What the readings say, worked out once."""
+        return digest(self.readings)
 
     def mass(self, low: int, high: int) -> float:
         """Prior weight of the numbers low+1 … high."""
