@@ -8,18 +8,21 @@ from cpubisect.chart_layers import Href, Layers, reach
 from cpubisect.chart_look import INK, MUTED, NARROW, NORMAL, PAPER, SMALL, Json, finished, unchecked
 from cpubisect.commit_axis import Axis
 
+INNER_HEIGHT = 232
+"""Of the plot along the commits, in pixels; title and axis need some 90 more."""
+
 
 @unchecked()
-def commits(axis: Axis, width: int = 1000, height: int = 320, href: Href | None = None) -> Json:
+def commits(axis: Axis, width: int, href: Href | None = None) -> Json:
     """Cost per query by commit: points with 99 % intervals, both ends, what is shared, blocked, searched and found.
 
-    `width` and `height` are of the whole picture in pixels; `href` makes a commit's link from its sha.
+    `width` is of the whole picture in pixels; `href` makes a commit's link from its sha.
     """
     inner = max(120, width - 74)
     low, high = reach(axis)
     x = alt.Scale(domain=[0, max(1, axis.size)], nice=False, zero=False)
     y = alt.Scale(domain=[low, high], nice=False, zero=False)
-    place = Layers(axis, inner, height - 88, x, y, href or (lambda sha: ""), width < NARROW)
+    place = Layers(axis, inner, INNER_HEIGHT, x, y, href or (lambda sha: ""), width < NARROW)
     layers = [
         *place.blocked(),
         *place.searched(),
@@ -32,7 +35,7 @@ def commits(axis: Axis, width: int = 1000, height: int = 320, href: Href | None 
         *place.empty(),
     ]
     chart = alt.layer(*layers).properties(
-        width=inner, height=height - 88, title=alt.TitleParams(axis.metric, **_title(axis, width < NARROW))
+        width=inner, height=INNER_HEIGHT, title=alt.TitleParams(axis.metric, **_title(axis, width < NARROW))
     )
     return finished(chart)
 

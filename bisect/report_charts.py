@@ -27,7 +27,7 @@ def picture_of(session: Session, bisection: int, *, png: bool = False, test: str
 def along_commits(known: Axis, origin: str, width: int) -> str:
     """The chart of one test as an `<svg>` element, its points linked to the commits where those can be read."""
     prefix = commit_prefix(origin)
-    spec = chart.commits(known, width, 320, lambda sha: prefix + sha if prefix else "")
+    spec = chart.commits(known, width, lambda sha: prefix + sha if prefix else "")
     return picture.svg(clean(spec))
 
 

@@ -18,7 +18,6 @@ Json = dict[str, Any]
 
 BROAD, NARROW = 1180, 360
 STEPS_BROAD = 560
-HEIGHT = 320
 """Pixels; a stylesheet shows the width that fits."""
 
 _lock = threading.Lock()
@@ -37,7 +36,7 @@ def drawn(draw: Callable[P, list[str]], *args: P.args, **kwargs: P.kwargs) -> li
 @lru_cache(maxsize=32)
 def spec(known: Axis, width: int) -> Json:
     """The chart along the commits; its points lead to the lines of the table. Not to be changed: it is kept."""
-    made: Json = clean(chart.commits(known, width, HEIGHT, lambda sha: f"#c-{sha[:12]}-main"))
+    made: Json = clean(chart.commits(known, width, lambda sha: f"#c-{sha[:12]}-main"))
     return made
 
 

@@ -34,8 +34,8 @@ STEPS = {
     "qps": {"percent": -1.0, "low": None, "high": None},
 }
 SPECS = {
-    "full": chart.commits(FULL, 1200, 320, "https://example.org/commit/{}".format),
-    "narrow": chart.commits(FULL, 360, 240),
+    "full": chart.commits(FULL, 1200, "https://example.org/commit/{}".format),
+    "narrow": chart.commits(FULL, 360),
     "empty": chart.commits(EMPTY, 800),
     "steps": chart.steps(STEPS, 560),
     "narrow steps": chart.steps(STEPS, 340),
@@ -91,7 +91,7 @@ def test_axes_have_units() -> None:
     text = picture.svg(SPECS["full"])
     assert ">instructions/query<" in text
     assert ">commits since good (v1.0)<" in text
-    assert ">commits since the fork point<" in picture.svg(chart.commits(replace(FULL, fork=True)))
+    assert ">commits since the fork point<" in picture.svg(chart.commits(replace(FULL, fork=True), 1200))
 
 
 def test_charts_of_one_page_have_names_of_their_own() -> None:
@@ -104,7 +104,7 @@ def test_charts_of_one_page_have_names_of_their_own() -> None:
 
 @pytest.mark.parametrize("width", [360, 1200])
 def test_a_picture_is_as_wide_as_asked_for(width: int) -> None:
-    content = picture.png(chart.commits(FULL, width, 320), scale=1)
+    content = picture.png(chart.commits(FULL, width), scale=1)
     assert content.startswith(b"\x89PNG")
     wide, high = struct.unpack(">II", content[16:24])
     assert width * 0.9 <= wide <= width + 16
