@@ -126,6 +126,12 @@ def summarise(trials: Sequence[Trial]) -> Summary:
     )
 
 
+def times_longer(trials: Sequence[Trial], than: Sequence[Trial]) -> float:
+    """A search's time over another's, in the histories that both searched: the first ones of each."""
+    both = list(zip(trials, than, strict=False))
+    return sum(one.clock_s for one, _ in both) / sum(other.clock_s for _, other in both)
+
+
 def enough(right: int, trials: int) -> bool:
     """True if the share of right answers is ENOUGH, or these trials are too few to tell it from that."""
     return right >= ENOUGH * trials or float(binomtest(right, trials, ENOUGH, alternative="less").pvalue) > DOUBT

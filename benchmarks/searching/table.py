@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 from searching.cells import Cell
 from searching.exact import Tally
 from searching.run import Results
-from searching.score import Summary, Trial, brier, calibration, summarise
+from searching.score import Summary, Trial, brier, calibration, summarise, times_longer
 from searching.searches import OURS, SEARCHES, TEN
 from searching.world import MOST_OF_OTHERS, SIGMA, World
 
@@ -22,7 +22,8 @@ class Headline:
     `right_share` is of this product's trials where one step dominates, is at least the noise and is not hidden by
     layout. `faster_share` is the share of cells, among those where this product and at least one peer are
     right, where it is faster in mean hours than every peer that is right. `worst_ratio` is its mean hours over those
-    of ten repeats under git bisect, in the worst cell where that is right; None if there is no such cell.
+    of ten repeats under git bisect, in the worst cell where that is right; None if there is no such cell. Hours are
+    compared over the histories that both searched, so that neither has the harder ones.
     """
 
     cells: int
@@ -48,11 +49,18 @@ def headline(results: Results) -> Headline:
     found = summaries(results)
     promised = _promised(results, OURS)
     faster: list[bool] = []
-    for by in found.values():
-        peers = [one.hours for search, one in by.items() if search != OURS and one.passes]
-        if by[OURS].passes and peers:
-            faster.append(by[OURS].hours < min(peers))
-    ratios = [by[OURS].hours / by[TEN].hours for by in found.values() if by[TEN].passes]
+    ratios: list[float] = []
+    for cell, by in found.items():
+        own = results[cell, OURS]
+        longer = {
+            search: times_longer(results[cell, search], own)
+            for search, one in by.items()
+            if search != OURS and one.passes
+        }
+        if by[OURS].passes and longer:
+            faster.append(min(longer.values()) > 1)
+        if TEN in longer:
+            ratios.append(1 / longer[TEN])
     return Headline(
         cells=len(found),
         right_share=summarise(promised).right if promised else None,

@@ -10,7 +10,7 @@ import pytest
 from searching import cells, exact, table
 from searching.cells import Cell
 from searching.run import Results, Work, carry_out, pieces, run
-from searching.score import Trial, Verdict, brier, calibration
+from searching.score import Trial, Verdict, brier, calibration, times_longer
 from searching.searches import OURS, SEARCHES, TEN
 from searching.world import World
 
@@ -93,6 +93,17 @@ def test_the_headline() -> None:
     got = table.headline(results)
     assert (got.cells, got.faster_share, got.worst_ratio) == (5, 0.5, 1.5)
     assert got.right_share == pytest.approx(31 / 32)
+
+
+def test_hours_are_compared_in_the_histories_that_both_searched() -> None:
+    """A peer that was tried more often is not faster or slower by the histories that ours never saw."""
+    easy, hard = outcome(10, 1.0), outcome(10, 9.0)
+    assert times_longer(easy + hard, outcome(10, 2.0)) == 0.5
+    assert times_longer(outcome(2, 2.0, trials=2), easy + hard) == 2.0
+    results: Results = {(EASY, search): outcome(2, 0.1) for search in SEARCHES}
+    results |= {(EASY, OURS): outcome(10, 2.0), (EASY, TEN): outcome(10, 4.0) + outcome(90, 1.0, trials=90)}
+    got = table.headline(results)
+    assert (got.faster_share, got.worst_ratio) == (1.0, 0.5)
 
 
 def test_calibration() -> None:
