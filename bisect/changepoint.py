@@ -18,7 +18,8 @@ from cpubisect.channel import information, uncertainty
 from cpubisect.choice import best_action, drifts, points
 from cpubisect.digest import Digest
 from cpubisect.posterior import Posterior, posterior
-from cpubisect.situation import Found, NoStep, Probe, Situation, Steps
+from cpubisect.search import Found
+from cpubisect.situation import NoStep, Probe, Situation, Steps
 
 SURE = 0.998
 """The step is where it is said to be with at least this probability."""
@@ -195,7 +196,7 @@ def _search(part: Situation, data: Digest, now: Posterior) -> Probe | Found:
         closing = _closing(part, data, now, low, high)
         if closing is None:
             percent = data.difference(low, high)[0]
-            return Found(low, high, percent, float(now.probabilities[best]))
+            return Found(low, high, percent, abs(percent), probability=float(now.probabilities[best]))
         return closing
     action, rate = best_action(part, data, now)
     if action is None or _hopeless(part, data, now, rate):
@@ -203,7 +204,7 @@ def _search(part: Situation, data: Digest, now: Posterior) -> Probe | Found:
         first, last = (low, high) if named else _credible(now)
         percent = data.difference(first, last)[0]
         held = float(sum(p for (a, b), p in zip(now.gaps, now.probabilities, strict=True) if first <= a and b <= last))
-        return Found(first, last, percent, held)
+        return Found(first, last, percent, abs(percent), probability=held)
     return action
 
 

@@ -154,9 +154,5 @@ class NoisySearch:
 
     def _done(self, answer: Steps | NoStep) -> search.Done:
         if isinstance(answer, NoStep):
-            return search.Done((), (), answer.percent, 0.0)
-        found = tuple(
-            search.Found(step.low, step.high, step.percent, abs(step.percent), probability=step.probability)
-            for step in answer.found
-        )
-        return search.Done(found, (), answer.remainder, 0.0)
+            return search.Done((), (), answer.percent, 0.0, unsure=answer.visible)
+        return search.Done(answer.found, (), answer.remainder, 0.0)

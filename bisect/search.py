@@ -97,12 +97,14 @@ class Found:
 class Done:
     """The search is over: `steps` in the wanted direction, largest first; `shifts` are leaves where cost moved or
     cancelled; `remainder` is what the steps leave unexplained of the whole change, in percent; `hidden` is the
-    largest per-function change inside any interval that was left unsplit, in percent."""
+    largest per-function change inside any interval that was left unsplit, in percent. If noise let the difference of
+    the ends not be reproduced, `unsure` is the smallest one, in percent, that would have been."""
 
     steps: tuple[Found, ...]
     shifts: tuple[Found, ...]
     remainder: float
     hidden: float
+    unsure: float | None = None
 
 
 def even(low: int, high: int) -> Sequence[float]:
@@ -157,15 +159,18 @@ def percent_change(state: State, low: int, high: int) -> float:
     return (state.costs[high].total - state.costs[low].total) / state.costs[0].total * 100
 
 
-def largest_change(state: State, low: int, high: int) -> float:
-    """The greatest net change of one function between two measured numbers, in percent of the good end's total.
+def largest_change(state: State, low: int, high: int, *, net: bool = True) -> float:
+    """The greatest change of one function between two measured numbers, in percent of the good end's total, after cost
+    that only moved is taken out if `net`.
 
     Without a profile it is the change of the total.
     """
     before, after = state.costs[low], state.costs[high]
     if not before.functions or not after.functions:
         return abs(percent_change(state, low, high))
-    changes = net_of_shifts(named_changes(before, after))
+    changes = named_changes(before, after)
+    if net:
+        changes = net_of_shifts(changes)
     return max((abs(change) for change in changes.values()), default=0.0) / state.costs[0].total * 100
 
 
@@ -174,8 +179,8 @@ def presumed_dead(state: State) -> set[int]:
     presumed: set[int] = set()
     failures = sorted(state.dead)
     for low, high in itertools.pairwise(failures):
-        alike = state.dead[low] == state.dead[high]
-        if alike and not any(n in state.costs for n in range(low + 1, high)):
+        same_reason = state.dead[low] == state.dead[high]
+        if same_reason and not any(n in state.costs for n in range(low + 1, high)):
             presumed.update(range(low + 1, high))
     return presumed
 
@@ -213,13 +218,12 @@ def split_point(
     def off_middle(number: int) -> float:
         return abs(number - (low + high) / 2)
 
-    if not allowed:
-        best = min(alive, key=lambda n: (off_middle(n), n))
-        return best, shares[best] / whole if whole else 0.0
-    bits = entropy(np.asarray([shares[n] / whole if whole else 0.0 for n in allowed]))
-    rates = {n: float(b) * away_from_failures(n) / price(n) for n, b in zip(allowed, bits, strict=True)}
+    # Failures may have left nothing that keeps to the allowance.
+    pool = allowed or alive
+    bits = entropy(np.asarray([shares[n] / whole if whole else 0.0 for n in pool]))
+    rates = {n: float(b) * away_from_failures(n) / price(n) for n, b in zip(pool, bits, strict=True)}
     enough = NEARLY_BEST * max(rates.values())
-    best = max((n for n in allowed if rates[n] >= enough), key=lambda n: (suspicion(n), rates[n], -off_middle(n)))
+    best = max((n for n in pool if rates[n] >= enough), key=lambda n: (suspicion(n), rates[n], -off_middle(n)))
     return best, shares[best] / whole if whole else 0.0
 
 
@@ -244,7 +248,7 @@ def halvings(candidates: int) -> int:
 
 
 def expected_builds(size: int) -> int:
-    """Builds that a search over `size` numbers needs at most for one culprit, both ends included."""
+    """Builds that halving `size` numbers needs at most for one culprit, both ends included."""
     return 2 + halvings(size - 1) if size > 1 else 2
 
 

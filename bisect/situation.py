@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from cpubisect.digest import Digest, Reading, digest
+from cpubisect.search import Found
 
 ENOUGH = 0.5
 """Steps that explain this part of the whole difference are an answer."""
@@ -52,21 +53,6 @@ class Probe:
     count: int
     why: str
     beside: int | None = None
-
-
-@dataclass(frozen=True)
-class Found:
-    """A step of `percent` after `low` and not after `high` with `probability`; one commit if they are neighbours."""
-
-    low: int
-    high: int
-    percent: float
-    probability: float
-
-    @property
-    def single(self) -> bool:
-        """True if just one number, `high`, can be the culprit."""
-        return self.high - self.low == 1
 
 
 @dataclass(frozen=True)

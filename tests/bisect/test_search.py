@@ -202,6 +202,24 @@ def test_binaries_that_are_there_are_taken_and_cost_no_build(size: int, data: st
     assert len(built) <= halvings(above - below) + SPARE
 
 
+@settings(deadline=None)
+@given(st.sampled_from([64, 256, 1024]), st.integers(0, 2**32))
+def test_wrong_suspects_before_a_broken_range_do_not_have_it_tried_one_by_one(size: int, seed: int) -> None:
+    random_ = random.Random(seed)
+    first = random_.randrange(2, size - 2)
+    last = min(size - 2, first + random_.randrange(1, size // 4))
+    culprit = random_.choice([n for n in range(1, size) if n < first or n > last + 1])
+    suspects = [random_.randrange(1, size) for _ in range(6)]
+
+    def misleading(low: int, high: int) -> list[float]:
+        return [1e6 / (1 + suspects.index(n)) if n in suspects else 1.0 for n in range(low + 1, high + 1)]
+
+    dead = dict.fromkeys(range(first, last + 1), "error: broken")
+    done, state = World(size, {culprit: {"a": 12.8}}, dead).search(weigh=misleading)
+    assert [found.high for found in done.steps] == [culprit]
+    assert len(state.dead) <= 15
+
+
 def test_both_ends_are_needed_first() -> None:
     with pytest.raises(ValueError, match="ends"):
         next_move(State(10, {0: Cost(1.0)}))
@@ -248,6 +266,12 @@ def test_a_function_keeps_its_name_when_its_signature_changes(function: str, nam
 @given(st.text(alphabet="ab:<>(), *&~operator", max_size=40))
 def test_bare_names_are_never_empty_for_any_symbol(function: str) -> None:
     assert bare_name(function) or not function.strip()
+
+
+def test_what_moved_counts_where_it_is_not_netted() -> None:
+    costs = {0: Cost(100.0, {"f()": 50.0, "g()": 50.0}), 1: Cost(100.1, {"f()": 70.0, "g()": 30.1})}
+    assert largest_change(State(2, costs), 0, 1) == pytest.approx(0.1)
+    assert largest_change(State(2, costs), 0, 1, net=False) == pytest.approx(20.0)
 
 
 def test_a_changed_signature_is_no_change_of_cost() -> None:
