@@ -65,7 +65,7 @@ class Confirmer:
         except Unobservable as reason:
             change = None
             why = f"{sha[:12]} or its parent {parent[:12]} cannot be measured: {reason}"
-            group = self._group(path, found, why, path.around(found.low, found.high))
+            group = self._group(path, found, why, unmeasured=True)
         else:
             group = self._group(path, found, _reasons(path, found, state))
         least = self._yardstick.min_step / 2
@@ -232,11 +232,13 @@ class Confirmer:
         bench = self._bench
         return bench.store.variables(bench.bisection, sha, bench.test.name, (Purpose.SEARCH, Purpose.CLOCK))
 
-    def _group(self, path: Path, found: Found, why: str, commits: tuple[str, ...] = ()) -> Group:
+    def _group(self, path: Path, found: Found, why: str, *, unmeasured: bool = False) -> Group:
+        """The candidates of a step: if the commit's parent is `unmeasured`, all after what the class before it was
+        measured by, else those after that class."""
         return Group(
-            after=path.classes[found.low][-1],
+            after=path.built(found.low) if unmeasured else path.classes[found.low][-1],
             until=path.built(found.high),
-            commits=commits or path.between(found.low, found.high),
+            commits=(path.around if unmeasured else path.between)(found.low, found.high),
             percent=found.percent,
             why=why,
             inside=path.inside,

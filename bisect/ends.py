@@ -58,9 +58,9 @@ def counting_plan(counts: Counts, whole_percent: float, wanted: float | None) ->
     return Plan(repeats, max(floor, visible), max(visible, 0.001))
 
 
-def surely_differs(change: Step, direction: int, at_least: float) -> bool:
-    """True if the step goes the wanted way, surely, and by at least so many percent."""
-    return change.sure and direction * change.percent >= at_least
+def ruled_out(change: Step, direction: int, at_least: float) -> bool:
+    """True if the step's interval leaves no room for one of so many percent the wanted way."""
+    return (change.high if direction > 0 else -change.low) < at_least
 
 
 def changed_defaults(good: Mapping[str, str], bad: Mapping[str, str]) -> dict[str, tuple[str, str]]:

@@ -89,7 +89,7 @@ class Lab:
         for row in bench.store.builds_of_recipe(recipe.key()):
             kept = row.artifact is not None and self._artifacts.path(row.artifact) is not None
             # Another bisection's failure may have been the host's: a missing package, since installed.
-            if kept or (row.outcome == Outcome.FAILED and row.id in tried_here):
+            if kept or (row.outcome != Outcome.BUILT and row.id in tried_here):
                 bench.store.use_build(bench.bisection, row.id)
                 bench.watch("build-reused", sha=sha, outcome=row.outcome)
                 return row
@@ -169,18 +169,26 @@ class Lab:
     def probes(self, sha: str, purpose: str, count: int) -> list[ProbeRow]:
         """At least `count` probes of a commit; raises Unobservable if it can't be built or probes keep failing.
 
-        Those for `SEARCH` may be another commit's with equal code.
+        Those for `SEARCH` may be another commit's with equal code. Where any have worked, failures of an earlier run
+        don't count: they were likely the host's.
         """
         build = self.build(self.stand_in(sha) if purpose == Purpose.SEARCH else sha)
+        failed_now = 0
         while True:
             rows = self._bench.store.probes(self._bench.bisection, build.id, purpose, self._bench.test.name)
             done = [row for row in rows if not row.error]
             if len(done) >= count:
                 return done
             latest = [row.error for row in rows[-PROBE_ATTEMPTS:]]
-            if len(latest) == PROBE_ATTEMPTS and all(latest):
+            failing = len(latest) == PROBE_ATTEMPTS and all(latest)
+            if failing and (failed_now == PROBE_ATTEMPTS or not self._has_worked(build)):
                 raise Unobservable(f"probe: {latest[-1]}")
-            self._make_probe(build, purpose)
+            failed_now += not self._make_probe(build, purpose)
+
+    def _has_worked(self, build: BuildRow) -> bool:
+        """Whether any probe of a build has ended well in this bisection."""
+        rows = self._bench.store.probes(self._bench.bisection, build.id, test=self._bench.test.name)
+        return any(not row.error for row in rows)
 
     def once_more(self, sha: str, purpose: str) -> None:
         """One more probe of a commit for a purpose; raises Unobservable."""
@@ -241,7 +249,8 @@ class Lab:
             raise Unobservable(f"probe: {done[0].error}")
         return done[0]
 
-    def _make_probe(self, build: BuildRow, purpose: str, overrides: Mapping[str, str] | None = None) -> None:
+    def _make_probe(self, build: BuildRow, purpose: str, overrides: Mapping[str, str] | None = None) -> bool:
+        """One probe more, kept whatever becomes of it; False if it failed."""
         bench, sha = self._bench, build.sha
         artifact = self._artifacts.path(build.artifact or "")
         if artifact is None:
@@ -281,6 +290,7 @@ class Lab:
         )
         values = {name: list(found) for name, found in samples.values.items()} if samples else {}
         bench.watch("probe-finished", sha=sha, purpose=purpose, seconds=seconds, error=error, values=values)
+        return error is None
 
 
 @contextlib.contextmanager

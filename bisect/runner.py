@@ -1,6 +1,6 @@
 """The loop: asks the pure core what to do, has it built and probed, and turns what was found into a verdict."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
@@ -9,7 +9,8 @@ from cpubisect.bench import Bench
 from cpubisect.confirm import Confirmer
 from cpubisect.costs import Cost
 from cpubisect.defaults import explain_by_defaults
-from cpubisect.ends import Counts, Plan, Regime, counting_plan, surely_differs
+from cpubisect.ends import Counts, Plan, Regime, counting_plan, ruled_out
+from cpubisect.errors import UserError
 from cpubisect.evidence import search as joining_search
 from cpubisect.lab import Lab, Purpose, Unobservable
 from cpubisect.narrow import Narrower, Yardstick
@@ -28,6 +29,9 @@ FIRST_CLOCK_ROUNDS = 5
 MOST_CLOCK_ROUNDS = 25
 """Interleaved rounds of CPU time at the ends: at least, and at most, before they count as equal."""
 
+LEAST_MOVED = 0.05
+"""Percent: less than this that only moved between functions is not worth a word."""
+
 LEAST_SHARE = 0.25
 """In CPU time a step must by default be this part of the whole difference: smaller ones drown in noise."""
 
@@ -42,7 +46,10 @@ class Runner:
         self._direction = bench.question.find.direction
 
     def run(self) -> Verdict:
-        """From the ends to the verdict; run again after an interruption, it repeats nothing that was finished."""
+        """From the ends to the verdict; run again after an interruption, it repeats nothing that was finished.
+
+        Raises UserError if an end that could be measured can't be measured any more.
+        """
         candidates = self._bench.history.candidates(self._question.good_sha, self._question.bad_sha)
         path = main_path(self._bench.history, self._bench.engine, candidates)
         self._record(path, "main")
@@ -69,7 +76,10 @@ class Runner:
         try:
             return self._decide(path, candidates.fork)
         except Unobservable as reason:
-            return Verdict(Kind.UNBUILDABLE, f"a commit that the answer needs cannot be measured: {reason}")
+            raise UserError(
+                f"an end that was measured before cannot be measured now: {reason}",
+                f"see what this host lacks; `bisect resume {self._bench.bisection}` tries again and loses nothing",
+            ) from reason
 
     def _decide(self, path: Path, fork: str | None) -> Verdict:
         good, bad = self._question.good_sha, self._question.bad_sha
@@ -93,9 +103,9 @@ class Runner:
             if abs(change.percent) >= plan.min_step:
                 regime, metric = Regime.EXACT, INSTRUCTIONS
         if regime is None and self._question.metric is not MetricChoice.INSTRUCTIONS:
-            change = self._clock_ends(good, bad)
-            visible[CPU] = change.visible
             floor = self._question.min_step or 0.0
+            change = self._clock_step(good, bad, Purpose.CLOCK, lambda now: now.visible < floor)
+            visible[CPU] = change.visible
             if change.sure and abs(change.percent) >= floor:
                 regime, metric = Regime.NOISY, CPU
                 plan = Plan(1, max(floor, abs(change.percent) * LEAST_SHARE), change.visible)
@@ -151,46 +161,60 @@ class Runner:
         culprits = [replace(c, share=_share(c, yardstick.metric, whole)) for c in culprits]
         culprits.sort(key=lambda c: -abs(c.steps[yardstick.metric].percent))
         notes = [
-            f"after {path.built(f.low)[:12]} up to {path.built(f.high)[:12]} cost moved or cancelled: "
+            f"after {path.built(f.low)[:12]} up to {path.built(f.high)[:12]} "
+            f"{'there is a step the other way' if self._opposes(f, yardstick) else 'cost moved or cancelled'}: "
             f"{f.percent:+.2f} % in total, {f.largest:.2f} % in one function"
             for f in done.shifts
         ]
         if done.hidden:
-            notes.append(f"what cancels within an unsplit interval is at most {done.hidden:.2f} % per function")
+            notes.append(
+                f"what cancels within an unsplit interval is at most {done.hidden:.2f} % per function, without what "
+                "seems to have moved from one function to another"
+            )
         kind = Kind.CULPRIT if culprits else Kind.ONE_OF if groups else Kind.NO_REGRESSION
+        sentence = _sentence(kind, culprits, groups, yardstick.metric, len(path.commits()) - 1, yardstick.min_step)
+        if done.unsure is not None:
+            sentence = (
+                f"the ends differed by {whole:+.2f} % {yardstick.metric} at first, and by {done.remainder:+.2f} % over "
+                f"more readings, which is not sure: {done.unsure:.2f} % would have been"
+            )
         return Verdict(
             kind,
-            _sentence(kind, culprits, groups, yardstick.metric, len(path.commits()) - 1, yardstick.min_step),
+            sentence,
             metric=yardstick.metric,
             ends=ends,
             culprits=tuple(culprits),
             groups=tuple(groups),
-            smallest_visible={**visible, yardstick.metric: yardstick.min_step},
+            smallest_visible={**visible, yardstick.metric: max(yardstick.min_step, done.unsure or 0.0)},
             remainder=done.remainder,
             notes=tuple(notes),
         )
 
-    def _clock_ends(self, good: str, bad: str) -> Step:
-        """Interleaved rounds of CPU time until the ends surely differ or the limit is reached."""
+    def _opposes(self, shift: search.Found, yardstick: Yardstick) -> bool:
+        return -self._direction * shift.percent >= yardstick.min_step
+
+    def _clock_step(self, one: str, other: str, purpose: str, settled: Callable[[Step], bool]) -> Step:
+        """Interleaved rounds of CPU time until two commits surely differ, their step so far settles the matter, or the
+        limit is reached."""
         for count in range(FIRST_CLOCK_ROUNDS, MOST_CLOCK_ROUNDS + 1):
-            before, after = (cpu_samples(rows) for rows in self._lab.rounds([good, bad], Purpose.CLOCK, count))
+            before, after = (cpu_samples(rows) for rows in self._lab.rounds([one, other], purpose, count))
             change = step(before, after)
             error = max(standard_error_percent(before), standard_error_percent(after))
-            if change.sure and error <= abs(change.percent) / 6:
-                return change
-            if change.visible < (self._question.min_step or 0.0):
+            if (change.sure and error <= abs(change.percent) / 6) or settled(change):
                 return change
         return change
 
     def _differs_after_fork(self, fork: str, bad: str, yardstick: Yardstick) -> bool:
-        exact = yardstick.regime is Regime.EXACT
-        purpose = Purpose.SEARCH if exact else Purpose.clock(fork)
-        rounds = max(END_REPEATS, yardstick.repeats) if exact else MOST_CLOCK_ROUNDS // 2
-        before, after = (yardstick.samples(rows) for rows in self._lab.rounds([fork, bad], purpose, rounds))
-        change = step(before, after)
-        if exact:
+        """Whether there is, or in CPU time may be, a step from the fork point to bad."""
+        if yardstick.regime is Regime.EXACT:
+            rounds = self._lab.rounds([fork, bad], Purpose.SEARCH, max(END_REPEATS, yardstick.repeats))
+            change = step(yardstick.samples(rounds[0]), yardstick.samples(rounds[1]))
             return self._direction * change.percent >= yardstick.min_step
-        return surely_differs(change, self._direction, yardstick.min_step)
+
+        def none(change: Step) -> bool:
+            return ruled_out(change, self._direction, yardstick.min_step)
+
+        return not none(self._clock_step(fork, bad, Purpose.clock(fork), none))
 
     def _at_fork(self, fork: str, metric: str, ends: Mapping[str, Step], visible: Mapping[str, float]) -> Verdict:
         question = self._question
@@ -248,8 +272,10 @@ class Runner:
         costs = {n: Cost(fmean(instructions(side)), mean_profile(side)) for n, side in enumerate(rows)}
         if not all(cost.functions for cost in costs.values()):
             return ()
-        largest = search.largest_change(search.State(len(costs), costs), 0, 1)
-        return (f"no function changed by more than {largest:.2f} % net: steps that cancel in the total are no larger",)
+        state = search.State(len(costs), costs)
+        net, gross = (search.largest_change(state, 0, 1, net=netted) for netted in (True, False))
+        moved = f" if cost only moved between functions, else {gross:.2f} %" if gross >= net + LEAST_MOVED else ""
+        return (f"steps that cancel in the total are at most {net:.2f} % per function{moved}",)
 
     def _record(self, path: Path, name: str) -> None:
         rows = [(sha, group[0], path.subjects.get(sha, "")) for group in path.classes for sha in group]

@@ -431,12 +431,12 @@ class Store:
         return CallGraph(unpack(rows[0].profile), unpack_calls(rows[0].calls)) if rows else None
 
     def probed(self, bisection: int) -> list[ProbedBuild]:
-        """The builds of a bisection that were probed at all, the one that was probed first before the others."""
+        """The builds of a bisection that could be probed, the one that was probed first before the others."""
         builds, probes = schema.builds, schema.probes
         query = (
             select(builds.c.sha, builds.c.code, builds.c.artifact)
             .join(probes, probes.c.build == builds.c.id)
-            .where(probes.c.bisection == bisection)
+            .where(probes.c.bisection == bisection, probes.c.error.is_(None))
             .group_by(builds.c.id)
             .order_by(func.min(probes.c.id))
         )

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpubisect.ends import DEFAULT_MIN_STEP, MOST_REPEATS, Counts, changed_defaults, counting_plan, surely_differs
+from cpubisect.ends import DEFAULT_MIN_STEP, MOST_REPEATS, Counts, changed_defaults, counting_plan, ruled_out
 from cpubisect.stats import Step
 
 
@@ -26,11 +26,12 @@ def test_noise_raises_repeats_and_never_promises_more_than_it_can_see(spread: fl
     assert plan.min_step >= wanted
 
 
-def test_a_step_must_go_the_wanted_way_surely_and_far_enough() -> None:
-    assert surely_differs(Step(5.0, 4.0, 6.0, 1.0), 1, 2.0)
-    assert not surely_differs(Step(5.0, -1.0, 11.0, 1.0), 1, 2.0)
-    assert not surely_differs(Step(5.0, 4.0, 6.0, 1.0), -1, 2.0)
-    assert not surely_differs(Step(1.0, 0.9, 1.1, 1.0), 1, 2.0)
+def test_a_step_is_ruled_out_where_its_interval_leaves_no_room_for_it() -> None:
+    assert not ruled_out(Step(5.0, 4.0, 6.0, 1.0), 1, 2.0)
+    assert not ruled_out(Step(1.0, -1.0, 3.0, 1.0), 1, 2.0)
+    assert ruled_out(Step(1.0, 0.9, 1.1, 1.0), 1, 2.0)
+    assert ruled_out(Step(5.0, 4.0, 6.0, 1.0), -1, 2.0)
+    assert not ruled_out(Step(-1.0, -3.0, 1.0, 1.0), -1, 2.0)
 
 
 def test_changed_defaults_are_those_both_servers_have_and_nobody_must_differ_in() -> None:

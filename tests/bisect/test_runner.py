@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from small_bisections import ask, cost, history, percent, said, tree
+from small_bisections import BENCH, ask, cost, history, percent, said, tree
 
+from cpubisect import changepoint
 from cpubisect.cli import main
+from cpubisect.situation import NoStep
 
 pytestmark = pytest.mark.xdist_group("runner")
 
@@ -144,6 +146,55 @@ def test_cpu_time_alone_finds_a_large_step(home: Path, tmp_path: Path) -> None:
     gaps = [event["gaps"] for event in said(data["id"]) if event["kind"] == "posterior"][-1]
     assert all({low, high} <= set(shas.values()) for low, high, _ in gaps)
     assert max(probability for *_, probability in gaps) > 0.9
+
+
+def test_on_cpu_time_a_difference_of_the_good_branch_is_told_from_one_after_the_fork(
+    home: Path, tmp_path: Path
+) -> None:
+    story = history(tree(3000), cost(3000, "/* fork */"), cost(3000, "/* main */"))
+    story.commit(cost(1000), branch="fast", parents=[2])
+    story.commit(cost(9000), branch="slow", parents=[2])
+    shas = story.write(tmp_path / "kv")
+    quick = ["--metric", "cpu", "--set", "clock_ops=1000,60000"]
+    verdict = ask(tmp_path / "kv", "fast", "main", *quick, home=home)["verdict"]
+    assert verdict["kind"] == "fork-point"
+    verdict = ask(tmp_path / "kv", "fast", "slow", *quick, home=home)["verdict"]
+    assert [culprit["sha"] for culprit in verdict["culprits"]] == [shas[5]]
+
+
+def test_a_difference_that_noise_does_not_let_be_seen_again_is_told_with_what_would_have_been(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shas = history(tree(1000), cost(1000, "/* 1 */"), cost(3000)).write(tmp_path / "kv")
+    monkeypatch.setattr(changepoint, "next_action", lambda situation: NoStep(0.8, 700.0))
+    quick = ["--metric", "cpu", "--set", "clock_ops=1000,60000"]
+    verdict = ask(tmp_path / "kv", shas[1], "main", *quick, home=home)["verdict"]
+    assert verdict["kind"] == "no-regression"
+    assert "by +0.80 % over more readings, which is not sure: 700.00 % would have been" in verdict["summary"]
+    assert verdict["smallest_visible"]["cpu us/query"] == 700.0
+
+
+def test_a_parent_that_cannot_be_built_is_one_of_its_own_candidates(home: Path, tmp_path: Path) -> None:
+    # By its path the third commit shares the binary of the second, but it does not build.
+    header = '#include "docs/cost.md"\n'
+    story = history({**tree(1000), "cost.h": f"{header}#define LOOKUP 1000\n"})
+    story.commit({"small_bench.c": BENCH + "/* 2 */"})
+    story.commit({"docs/cost.md": "#error not today\n"})
+    story.commit({"docs/cost.md": "", "cost.h": f"{header}#define LOOKUP 1250\n"})
+    story.commit({"small_bench.c": BENCH + "/* 5 */"})
+    shas = story.write(tmp_path / "kv")
+    (group,) = ask(tmp_path / "kv", shas[1], "main", home=home)["verdict"]["groups"]
+    assert group["commits"] == [shas[3], shas[4]]
+    assert group["after"] == shas[2]
+
+
+def test_a_step_the_other_way_is_not_called_cost_that_moved(home: Path, tmp_path: Path) -> None:
+    loops = (1000, 1300, 1300, 1150, 1150)
+    shas = history(tree(1000), *(cost(n, f"/* {i} */") for i, n in enumerate(loops))).write(tmp_path / "kv")
+    verdict = ask(tmp_path / "kv", shas[1], "main", home=home)["verdict"]
+    assert [culprit["sha"] for culprit in verdict["culprits"]] == [shas[3]]
+    (told,) = (note for note in verdict["notes"] if shas[5][:12] in note)
+    assert "there is a step the other way: -1" in told
 
 
 def test_a_commit_that_crashes_when_probed_cannot_be_told_from_its_neighbour(home: Path, tmp_path: Path) -> None:

@@ -1,0 +1,124 @@
+"""One lab over a small history: what its host breaks for a while is not held against a commit."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_bisections import BENCH, QUICK, cost, history, tree
+
+from cpubisect.ask import Ask, ask
+from cpubisect.bench import Bench
+from cpubisect.builders.build import BuildResult, Outcome
+from cpubisect.errors import UserError
+from cpubisect.lab import PROBE_ATTEMPTS, Lab, Purpose, Unobservable
+from cpubisect.paths import Home
+from cpubisect.question import Find, MetricChoice
+from cpubisect.session import Session
+from cpubisect.store import Store
+
+pytestmark = pytest.mark.xdist_group("runner")
+
+
+class Broken:
+    """While this file is there, no program of the history runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "broken"
+
+    def program(self) -> dict[str, str]:
+        """The db_bench that looks for the file."""
+        check = f'if (access("{self.file}", F_OK) == 0) abort();'
+        start = BENCH.index("{", BENCH.index("int main(")) + 1
+        return {"small_bench.c": f"#include <stdlib.h>\n#include <unistd.h>\n{BENCH[:start]} {check} {BENCH[start:]}"}
+
+    def set(self) -> None:
+        self.file.touch()
+
+    def clear(self) -> None:
+        self.file.unlink()
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Broken:
+    return Broken(tmp_path)
+
+
+def begun(path: Path, good: str, metric: MetricChoice = MetricChoice.AUTO, *more: str) -> tuple[Session, int]:
+    """A session, and a bisection of it up to main that has not been run."""
+    given = dict(pair.split("=", 1) for pair in (*QUICK[1::2], *more))
+    asked = Ask(good, "main", ("readrandom",), str(path), None, metric, Find.REGRESSION, given, None, None, None, 2)
+    session = Session(Home.open(), Store(Home.open().store))
+    return session, session.begin(ask(session.home, asked, quiet))
+
+
+def quiet(kind: str, **data: Any) -> None:
+    pass
+
+
+def opened(path: Path, good: str) -> Bench:
+    session, bisection = begun(path, good)
+    return session.bench(bisection, quiet)
+
+
+def test_a_commit_that_was_probed_is_probed_again_by_the_next_run(home: Path, tmp_path: Path, broken: Broken) -> None:
+    shas = history({**tree(1000), **broken.program()}, cost(1100)).write(tmp_path / "kv")
+    bench = opened(tmp_path / "kv", shas[1])
+    assert len(Lab(bench).probes(shas[1], Purpose.CLOCK, 1)) == 1
+    broken.set()
+    with pytest.raises(Unobservable, match="probe"):
+        Lab(bench).probes(shas[1], Purpose.CLOCK, 2)
+    rows = bench.store.probes(bench.bisection, purpose=Purpose.CLOCK)
+    assert [bool(row.error) for row in rows] == [False, *[True] * PROBE_ATTEMPTS]
+    broken.clear()
+    assert len(Lab(bench).probes(shas[1], Purpose.CLOCK, 2)) == 2
+
+
+def test_a_commit_that_could_not_be_probed_speaks_for_no_other(home: Path, tmp_path: Path, broken: Broken) -> None:
+    same = {"small_bench.c": broken.program()["small_bench.c"] + "/* the same code */\n"}
+    shas = history({**tree(1000), **broken.program()}, same, cost(1100)).write(tmp_path / "kv")
+    lab = Lab(opened(tmp_path / "kv", shas[1]))
+    broken.set()
+    with pytest.raises(Unobservable, match="probe"):
+        lab.probes(shas[1], Purpose.SEARCH, 1)
+    broken.clear()
+    assert lab.same_code(shas[1], shas[2])
+    assert len(lab.probes(shas[2], Purpose.SEARCH, 1)) == 1
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.HUNG, Outcome.OUT_OF_MEMORY])
+def test_a_build_that_did_not_end_well_is_not_made_again(home: Path, tmp_path: Path, outcome: Outcome) -> None:
+    shas = history(tree(1000), cost(1100)).write(tmp_path / "kv")
+    bench = opened(tmp_path / "kv", shas[1])
+    recipe = bench.matrix.recipe(bench.engine, shas[2], Lab(bench).version(shas[2]), bench.toolchains)
+    result = BuildResult(recipe, outcome, None, Path("log"), 1.0, 1.0, first_error="it went wrong")
+    bench.store.add_build(bench.bisection, result, None, 1.0)
+    with pytest.raises(Unobservable, match="it went wrong"):
+        Lab(bench).build(shas[2])
+    assert len(bench.store.builds(bench.bisection)) == 1
+
+
+def test_an_end_that_cannot_be_probed_any_more_interrupts_and_loses_nothing(
+    home: Path, tmp_path: Path, broken: Broken
+) -> None:
+    story = history({**tree(1000), **broken.program()}, *(cost(n, f"/* {n} */") for n in (1001, 3000, 3001)))
+    shas = story.write(tmp_path / "kv")
+    session, bisection = begun(tmp_path / "kv", shas[1], MetricChoice.CPU, "clock_ops=1000,60000")
+
+    probed: list[str] = []
+
+    def breaks(kind: str, **data: Any) -> None:
+        if kind == "probe-finished":
+            probed.append(data["sha"])
+        if probed == [shas[1], shas[4]]:
+            broken.set()
+
+    with pytest.raises(UserError, match="cannot be measured now") as caught:
+        session.run(bisection, breaks)
+    assert f"bisect resume {bisection}" in str(caught.value.hint)
+    assert session.store.bisection(bisection).state == "interrupted"
+    before, _ = session.store.probe_count(bisection)
+    broken.clear()
+    verdict = session.run(bisection, quiet)
+    assert verdict is not None
+    assert [culprit["sha"] for culprit in verdict["culprits"]] == [shas[3]]
+    assert session.store.probe_count(bisection)[0] > before
