@@ -1,6 +1,7 @@
 """The command line: reads arguments, prints; decides nothing."""
 
 import json
+import math
 import os
 import signal
 import sys
@@ -27,7 +28,7 @@ from cpubisect.paths import Home
 from cpubisect.question import Find, MetricChoice
 from cpubisect.report_words import verdicts
 from cpubisect.session import RESUMABLE, Session, Stopped, engine_named
-from cpubisect.store import Store
+from cpubisect.store import LARGEST_ID, Store
 from cpubisect.tracker import Post
 from cpubisect.trackers import Ticket, tracker_of
 from cpubisect.worker import Worker
@@ -53,6 +54,13 @@ def _pairs(_context: click.Context, _parameter: click.Parameter, values: tuple[s
             raise click.BadParameter(f"{value!r} is not NAME=VALUE")
         pairs[name] = setting
     return pairs
+
+
+def _finite(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
+    """A range lets pass what is not a number, since no comparison with it is true."""
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"{value} is not a finite number")
+    return value
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -87,7 +95,7 @@ def main() -> None:
 @click.option("--set", "given", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="Any parameter of the test.")
 @click.option("--rows", type=click.IntRange(1), help="Rows or keys of the data; same as --set rows=N.")
 @click.option("--clients", type=click.IntRange(1), help="Concurrent clients; same as --set clients=N.")
-@click.option("--min-step", type=click.FloatRange(0.001, 1000.0), metavar="PERCENT",
+@click.option("--min-step", type=click.FloatRange(0.001, 1000.0), callback=_finite, metavar="PERCENT",
               help="Smallest step to look for [default: a tenth of the whole difference, at least 0.5].")  # fmt: skip
 @click.option("--toolchain", help="Build everything with this one, e.g. gcc-12 [default: the matrix chooses].")
 @click.option("--matrix", type=click.Path(path_type=Path), help="Your own compiler-matrix.yaml.")
@@ -207,12 +215,13 @@ def status(bisection: int | None, as_json: bool) -> None:
     click.echo(f"  {data['engine']} {data['good']['name']} → {data['bad']['name']}, test {data['test']}")
     click.echo(f"  {totals['candidates']} candidates, {totals['builds']} builds, {totals['probes']} probes so far")
     click.echo(f"  {totals['build_seconds']:,.0f} s of builds, {totals['probe_seconds']:,.0f} s of probes")
-    events = session.store.events(data["id"])
-    said = [line for _, _, kind, found in events if (line := describe(kind, found))]
     if data["verdict"]:
         for name, verdict in verdicts(data).items():
             click.echo(f"  {name}{verdict['kind']}: {verdict['summary']}")
-    else:
+    if data["state"] != "finished":
+        answered = (data["verdict"] or {}).get("tests", {})
+        events = [event for event in session.store.events(data["id"]) if event[3].get("test") not in answered]
+        said = [line for _, _, kind, found in events if (line := describe(kind, found))]
         for line in [*latest(events, ("price", "posterior", "next")), *said[-1:]]:
             click.echo(f"  {line}")
     if data["state"] == "interrupted":
@@ -340,7 +349,9 @@ def attach_command(
 @main.command()
 @click.argument("bisection", metavar="[ID]", type=int, required=False)
 @click.option("--inside", default="", metavar="MERGE", help="The commits that this merge brought.")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, metavar="N", help="Show so many.")
+@click.option(
+    "--limit", type=click.IntRange(1, LARGEST_ID), default=20, show_default=True, metavar="N", help="Show so many."
+)
 @click.option("--json", "as_json", is_flag=True)
 @explained
 def suspects(bisection: int | None, inside: str, limit: int, as_json: bool) -> None:
@@ -434,8 +445,8 @@ def artifacts_list() -> None:
 
 
 @artifacts.command()
-@click.option("--limit", "limit_gib", type=click.FloatRange(0), default=DEFAULT_LIMIT_BYTES / 2**30, show_default=True,
-              metavar="GIB", help="Keep at most this much.")  # fmt: skip
+@click.option("--limit", "limit_gib", type=click.FloatRange(0, 1e9), callback=_finite, metavar="GIB",
+              default=DEFAULT_LIMIT_BYTES / 2**30, show_default=True, help="Keep at most this much.")  # fmt: skip
 @explained
 def prune(limit_gib: float) -> None:
     """Remove the least recently used builds over the limit; those of unfinished bisections stay."""

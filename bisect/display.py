@@ -126,7 +126,7 @@ def _told(kind: str, data: dict[str, Any]) -> str:
         case "next":
             return f"next: {sha} ({data['number']} of {data['of']}): {data['why']}"
         case "price":
-            most = f" (at most {data['most_builds']})" if data["most_builds"] else ""
+            most = f" (at most {data['most_builds']} for one step)" if data["most_builds"] else ""
             noise = f"; one reading varies by {data['noise_percent']:.2f} %" if data.get("noise_percent") else ""
             return (
                 f"this search is likely to take about {data['builds']} builds{most} and {span(data['seconds'])}{noise}"

@@ -97,11 +97,13 @@ class Narrower:
 
     def _price(self, path: Path, pricing: Pricing, weights: Sequence[float]) -> None:
         """What the search for one step is likely to cost, into the journal."""
+        if path.size < 3:
+            return
         builds = expected_moves(weights)
         self._bench.watch(
             "price",
             builds=round(builds),
-            most_builds=halvings(path.size - 1) + SPARE,
+            most_builds=min(halvings(path.size - 1) + SPARE, path.size - 2),
             seconds=builds * (pricing.full_build_s() + pricing.probe_s()),
             inside=list(path.inside),
         )
@@ -121,7 +123,7 @@ class Narrower:
         """What was built and probed between the ends before this search: costs, and why there is none."""
         costs: dict[int, Cost] = {}
         dead: dict[int, str] = {}
-        shared = self._lab.shared() if self._yardstick.regime is Regime.EXACT else ()
+        shared = self._lab.shared()
         for number in range(1, path.size - 1):
             if path.built(number) in shared:
                 try:
@@ -140,8 +142,6 @@ class Narrower:
         return prior
 
     def cost(self, sha: str) -> Cost:
-        """What a commit costs per query; raises Unobservable."""
-        if self._yardstick.regime is Regime.EXACT:
-            rows = self._lab.probes(sha, Purpose.SEARCH, self._yardstick.repeats)[: self._yardstick.repeats]
-            return Cost(fmean(instructions(rows)), mean_profile(rows), mean_attributed(rows))
-        return Cost(fmean(cpu_samples(self._lab.probes(sha, Purpose.CLOCK, 1))))
+        """What a commit costs in instructions per query; raises Unobservable."""
+        rows = self._lab.probes(sha, Purpose.SEARCH, self._yardstick.repeats)[: self._yardstick.repeats]
+        return Cost(fmean(instructions(rows)), mean_profile(rows), mean_attributed(rows))

@@ -207,6 +207,21 @@ def shared_binaries(store: Store, bisection: int, path: str) -> tuple[int, list[
     return int(size), [(row[0], row[1]) for row in store.read(runs.order_by(first))]
 
 
+def last_class(store: Store, bisection: int, path: str) -> dict[str, str]:
+    """From the first to the last commit of the run that ends a recorded path and shares one binary; empty if it is
+    only one commit."""
+    size, runs = shared_binaries(store, bisection, path)
+    table = schema.candidates
+    for first, last in runs:
+        if last == size:
+            query = select(table.c.sha).where(
+                table.c.bisection == bisection, table.c.path == path, table.c.position.in_((first, last))
+            )
+            begin, end = (row[0] for row in store.read(query.order_by(table.c.position)))
+            return {begin: end}
+    return {}
+
+
 def failures(store: Store, bisection: int) -> dict[str, str]:
     """The commits of a bisection that do not build, each with the first line that says why."""
     table = schema.builds

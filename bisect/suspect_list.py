@@ -34,8 +34,8 @@ def gather(session: Session, bisection: int, inside: str = "", limit: int | None
     if not ranked:
         raise _nothing_ranked(session, row, path, lengths.get(path, 0) - 1)
     places = queries.positions(store, bisection, path, [found.sha for found in ranked])
-    test = _ranked_test(session, row)
-    measured = _Measured(store, row, test)
+    test = _ranked_test(session, row, path)
+    measured = _Measured(store, row, test, path)
     return {
         "id": bisection,
         "state": session.state(row.id, row.state),
@@ -57,9 +57,13 @@ def gather(session: Session, bisection: int, inside: str = "", limit: int | None
     }
 
 
-def _ranked_test(session: Session, row: BisectionRow) -> str:
-    """The test whose profiles the ranking on record is from: of several, the last that was searched."""
-    told = [data.get("test") for _, _, _, data in session.store.events(row.id, kinds=("suspects",))]
+def _ranked_test(session: Session, row: BisectionRow, path: str) -> str:
+    """The test whose profiles the ranking of a path is from: of several, the last that was searched there."""
+    told = [
+        data.get("test")
+        for _, _, _, data in session.store.events(row.id, kinds=("suspects",))
+        if [MAIN, *data.get("inside", ())][-1] == path
+    ]
     asked: list[str] = row.question.get("tests") or [row.question["test"]]
     return (told[-1] if told else None) or asked[0]
 
@@ -110,9 +114,12 @@ def _nothing_ranked(session: Session, row: BisectionRow, path: str, candidates: 
 
 
 class _Measured:
-    """What a bisection found out about single commits."""
+    """What a bisection found out about single commits of a path."""
 
-    def __init__(self, store: Store, row: BisectionRow, test: str) -> None:
+    def __init__(self, store: Store, row: BisectionRow, test: str, path: str) -> None:
+        # The last class of a path is ranked by its first commit, and built at its last.
+        self._ends = queries.last_class(store, row.id, path)
+        self._twins = queries.twins(store, row.id)
         self._builds: dict[str, BuildLine] = {build.sha: build for build in queries.build_lines(store, row.id)}
         self._probes: dict[int, list[SampleRow]] = {}
         for probe in queries.samples(store, row.id, test):
@@ -128,15 +135,20 @@ class _Measured:
         }
 
     def cost(self, sha: str) -> float | None:
-        """Mean instructions per query, over all that were counted with the question's own settings."""
-        build = self._builds.get(sha)
-        counted = [
-            value
-            for probe in self._probes.get(build.id if build else 0, ())
-            if not probe.purpose.startswith("with ")
-            for value in probe.values.get(INSTRUCTIONS, ())
-        ]
-        return fmean(counted) if counted else None
+        """Mean instructions per query, over all that were counted with the question's own settings, of the commit or
+        of the one that was measured for it."""
+        end = self._ends.get(sha, sha)
+        for commit in (sha, end, self._twins.get(sha), self._twins.get(end)):
+            build = self._builds.get(commit or "")
+            counted = [
+                value
+                for probe in self._probes.get(build.id if build else 0, ())
+                if not probe.purpose.startswith("with ")
+                for value in probe.values.get(INSTRUCTIONS, ())
+            ]
+            if counted:
+                return fmean(counted)
+        return None
 
     def found(self, sha: str) -> str:
         """Culprit, step, or why it could not be observed."""
@@ -145,7 +157,7 @@ class _Measured:
         for group in self._groups:
             if sha in group["commits"]:
                 return f"one of {len(group['commits'])} for {group['percent']:+.2f} %"
-        if step := self._steps.get(sha):
+        if step := self._steps.get(sha) or self._steps.get(self._ends.get(sha, sha)):
             return f"step of {step['percent']:+.2f} % at or before it"
         build = self._builds.get(sha)
         if build is None:

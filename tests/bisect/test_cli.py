@@ -140,6 +140,21 @@ def test_malformed_options(home: Path, option: tuple[str, str]) -> None:
     assert option[0] in result.stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("start", "a", "b", "--test", "scan", "--min-step", "nan"),
+        ("suspects", "--limit", "99999999999999999999"),
+        ("artifacts", "prune", "--limit", "nan"),
+        ("artifacts", "prune", "--limit", "1e300"),
+    ],
+)
+def test_numbers_that_nothing_can_be_done_with(home: Path, words: tuple[str, ...]) -> None:
+    result = bisect(*words)
+    assert result.exit_code == 2
+    assert words[-2] in result.stderr
+
+
 def test_a_broken_matrix_is_told_with_line_and_key(home: Path, example: Generated, tmp_path: Path) -> None:
     matrix = tmp_path / "mine.yaml"
     matrix.write_text("engines:\n  minikv:\n    builder: 7\n")

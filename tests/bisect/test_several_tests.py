@@ -106,7 +106,9 @@ def test_an_answer_that_was_there_before_an_interruption_stays(
     assert row.state == "interrupted"
     assert row.verdict is not None
     assert list(row.verdict["tests"]) == ["readrandom"]
-    assert "readrandom: culprit" in CliRunner().invoke(main, ["status"]).stdout
+    shown = CliRunner().invoke(main, ["status"]).stdout
+    assert "readrandom: culprit" in shown
+    assert "  overwrite: " in shown
     result = CliRunner().invoke(main, ["resume", "--json", "--quiet"], catch_exceptions=False)
     verdict = json.loads(result.stdout)["verdict"]
     assert verdict["tests"]["readrandom"] == row.verdict["tests"]["readrandom"]

@@ -112,6 +112,27 @@ def test_json_has_all_of_it(store: Store) -> None:
     assert list(first["because"]) == ["type BlockHandle", "file table.cc", "executed"]
 
 
+def test_what_was_measured_for_a_commit_counts_for_it(store: Store) -> None:
+    bisection = begin(store, regime="exact")
+    store.set_candidates(bisection, "main", [(sha, SHAS[min(n, 4)], "") for n, sha in enumerate(SHAS)])
+    build(store, bisection, SHAS[1], 100.0)
+    build(store, bisection, SHAS[5], 140.0)
+    store.add_event(bisection, "equal-code", {"sha": SHAS[3], "twin": SHAS[1]})
+    store.add_event(bisection, "step-found", {"low": SHAS[3], "high": SHAS[5], "percent": 40.0})
+    store.set_suspects(bisection, "main", [SuspectRow(n, SHAS[n], 0.25, {}) for n in (1, 2, 3, 4)])
+    found = {one["sha"]: one for one in json.loads(suspects(str(bisection), "--json").stdout)["suspects"]}
+    assert [found[SHAS[n]]["cost"] for n in (1, 2, 3, 4)] == [100.0, None, 100.0, 140.0]
+    assert found[SHAS[4]]["found"] == "step of +40.00 % at or before it"
+
+
+def test_each_path_is_ranked_by_the_test_that_was_searched_there(store: Store) -> None:
+    bisection = ranked(store)
+    for test, inside in (("scan", []), ("scan", [MERGE]), ("get", [])):
+        store.add_event(bisection, "suspects", {"top": [], "test": test, "inside": inside})
+    assert json.loads(suspects(str(bisection), "--json").stdout)["test"] == "get"
+    assert json.loads(suspects(str(bisection), "--inside", MERGE, "--json").stdout)["test"] == "scan"
+
+
 def test_inside_a_merge(store: Store) -> None:
     bisection = ranked(store)
     data = json.loads(suspects(str(bisection), "--inside", MERGE[:7], "--json").stdout)
