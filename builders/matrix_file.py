@@ -53,6 +53,15 @@ class EditSection(_Section):
     replace: str
     why: str = ""
 
+    @model_validator(mode="after")
+    def _replaces(self) -> "EditSection":
+        """A reference to a group that `find` lacks is a mistake in the file, not in a tree."""
+        try:
+            re.compile(self.find).sub(self.replace, "")
+        except (re.error, IndexError) as error:
+            raise ValueError(f"{self.replace!r} does not fit {self.find!r}: {error}") from None
+        return self
+
 
 class Rule(_Section):
     """What holds for a range of releases; None means that the rule leaves it as earlier rules have it."""

@@ -133,6 +133,7 @@ def test_a_range_is_built_with_one_compiler_if_one_suits(tmp_path: Path) -> None
         ("why: new", "reason: new", 22, "rules[1].reason: there is no such key"),
         ("why: new\n", "\n", 21, "rules[1].why: this key is required"),
         ("find: 'x+'", "find: 'x('", 20, "rules[0].edits[0].find: 'x(' is not a regular expression"),
+        ("replace: y", "replace: '\\1'", 20, r"rules[0].edits[0]: '\\1' does not fit 'x+': invalid group reference 1"),
         ("file: a.cc", "file: ../a.cc", 20, "rules[0].edits[0].file: '../a.cc' is not a path inside the tree"),
         ("cflags: [-fcommon]", "include: <a>\n        patch: b", 28, "repairs[0]: a repair is just one of"),
         ("std: gnu++98", "system: cmake", 16, "rules[0].system: the key stands twice in the same map"),
