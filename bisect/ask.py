@@ -1,5 +1,7 @@
 """From what the user typed to a question: finds the repository and engine, resolves names, checks everything first."""
 
+import importlib
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +12,7 @@ from cpubisect.builders.toolchain import find_ccache, installed_toolchains
 from cpubisect.engine import Engine
 from cpubisect.errors import UserError
 from cpubisect.history import History
+from cpubisect.names import MOVING, Commit
 from cpubisect.paths import Home
 from cpubisect.question import Find, MetricChoice, Question
 from cpubisect.repositories import is_url, local_clone, refresh
@@ -48,18 +51,12 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
         watch("notice", text=f"{path} has uncommitted changes: they are left alone and not built")
     tests = [find_test(engine, name) for name in dict.fromkeys(asked.tests)]
     parameters = settings(engine, tests, asked.given)
-    try:
-        ends = history.resolve_pair(asked.good, asked.bad)
-    except UserError:
-        if not url:
-            raise
-        watch("progress", text=f"fetching what is new from {url}")
-        refresh(home, url)
-        ends = history.resolve_pair(asked.good, asked.bad)
+    ends = _ends(home, history, url, asked, watch)
     good, bad = (commit.sha for commit in ends)
     history.candidates(good, bad)
     toolchain = _toolchain(matrix, engine, history, (good, bad), asked.toolchain)
     find_ccache()
+    _look_for_programs(engine)
     return Question(
         engine=engine.name,
         repository=str(path),
@@ -97,6 +94,34 @@ def _url(matrix: Matrix, asked: Ask) -> str | None:
     if not engine.repository:
         raise UserError(f"no public repository of {engine.name} is known", "name one with --repo")
     return engine.repository
+
+
+def _ends(home: Home, history: History, url: str | None, asked: Ask, watch: Watch) -> tuple[Commit, Commit]:
+    """The commits that good and bad name; in a clone of ours after a fetch, if one is not there or may have moved."""
+    if not url:
+        return history.resolve_pair(asked.good, asked.bad)
+    try:
+        ends = history.resolve_pair(asked.good, asked.bad)
+    except UserError:
+        ends = None
+    if ends and not any(end.source in MOVING for end in ends):
+        return ends
+    watch("progress", text=f"fetching what is new from {url}")
+    try:
+        refresh(home, url)
+    except UserError as reason:
+        if not ends:
+            raise
+        watch("notice", text=f"{reason.problem}: branches are taken as they were when they were fetched last")
+    return history.resolve_pair(asked.good, asked.bad)
+
+
+def _look_for_programs(engine: Engine) -> None:
+    """Raises UserError if a program is missing that every build or probe of an engine needs."""
+    for room, module in (("builders", engine.builder), ("workloads", engine.workload)):
+        for program in importlib.import_module(f"cpubisect.{room}.{module}").PROGRAMS:
+            if shutil.which(program) is None:
+                raise UserError(f"{engine.name} needs {program}, which is not installed", "see `bisect doctor`")
 
 
 def _open(path: Path, matrix: Matrix, asked: Ask) -> tuple[History, Engine]:

@@ -111,7 +111,7 @@ def start(as_json: bool, quiet: bool, **options: Any) -> None:
     \b
     Examples:
       bisect start 5.6.51 5.7.44 --test point-query
-      bisect start v8.5.3 v8.8.1 --test seekrandom --repo ~/rocksdb --set num=10000
+      bisect start v8.5.3 v8.8.1 --test seekrandom --repo ~/rocksdb --set value_size=100
       bisect start 5.5.8 5.6.10 --test read-only --rows 10000 --find improvement
       bisect start 5.6.21 5.6.27 --test point-query --test insert
     """

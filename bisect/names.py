@@ -24,6 +24,10 @@ class Source(StrEnum):
     BRANCH_TIP = "branch tip"
 
 
+MOVING = frozenset((Source.BRANCH, Source.BRANCH_TIP))
+"""What names another commit after a fetch."""
+
+
 @dataclass(frozen=True)
 class Commit:
     """The commit a name stands for, and `where` it was found.

@@ -27,6 +27,9 @@ from cpubisect.builders.dependencies import prerequisites
 from cpubisect.builders.shop import CommandFailed, Shop
 from cpubisect.process import Finished, run
 
+PROGRAMS = ("cmake", "ninja", "bison")
+"""What builds run, beside the compiler: today's trees all, those before 5.5.3 only the last."""
+
 _SERVERS = ("runtime_output_directory/mysqld", "bin/mysqld", "sql/mysqld")
 _SHARES = ("share", "sql/share")
 _SCRIPTS = ("scripts/mysql_system_tables.sql", "scripts/mysql_system_tables_data.sql")

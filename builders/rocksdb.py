@@ -9,6 +9,9 @@ from cpubisect.builders.shop import Shop
 
 TARGET = "db_bench"
 
+PROGRAMS = ("make",)
+"""What every build runs, beside the compiler."""
+
 
 class MakeDbBench:
     """Builds the target `db_bench` with make in the source tree.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from cpubisect.process import Finished, run
+from cpubisect.workloads.addresses import fixed_addresses
 from cpubisect.workloads.attribution import attribute, is_library
 
 _CLONE = re.compile(
@@ -194,7 +195,7 @@ def command(
     options += [f"--instr-atstart={'yes' if instrument else 'no'}"]
     if toggle:
         options += ["--collect-atstart=no", f"--toggle-collect={toggle}"]
-    return ("setarch", "-R", "valgrind", *options, *(os.fspath(word) for word in argv))
+    return (*fixed_addresses(), "valgrind", *options, *(os.fspath(word) for word in argv))
 
 
 def count(

@@ -33,17 +33,19 @@ def engines_with(name: str, engines: Sequence[Engine]) -> list[Engine]:
 
 def settings(engine: Engine, tests: Sequence[Test], given: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """By name of the test, its parameters with the user's applied where it knows them; raises UserError for one that
-    none of the tests would understand."""
-    accepts = importlib.import_module(f"cpubisect.workloads.{engine.workload}").accepts
+    none of the tests would understand, and for a value that makes no sense."""
+    workload = importlib.import_module(f"cpubisect.workloads.{engine.workload}")
     for name, value in given.items():
         if not name or any(c.isspace() or ord(c) < 32 for c in name + value):
             raise UserError(f"{name!r}={value!r} is not a setting", "write --set NAME=VALUE without spaces")
-        if not any(accepts(test, name) for test in tests):
+        if not any(workload.accepts(test, name) for test in tests):
             known = dict.fromkeys(parameter for test in tests for parameter in test.parameters)
             near = difflib.get_close_matches(name, known, n=3)
             hint = f"did you mean {', '.join(near)}?" if near else f"it has {', '.join(known)}"
             raise UserError(f"test {' and '.join(test.name for test in tests)} has no parameter {name!r}", hint)
-    return {
-        test.name: {**test.parameters, **{name: value for name, value in given.items() if accepts(test, name)}}
-        for test in tests
-    }
+    chosen = {}
+    for test in tests:
+        own = {name: value for name, value in given.items() if workload.accepts(test, name)}
+        chosen[test.name] = {**test.parameters, **own}
+        workload.check(test, chosen[test.name])
+    return chosen

@@ -13,7 +13,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from cpubisect.errors import UserError
 from cpubisect.process import Finished, Guarded, run
 from cpubisect.workloads import callgrind
 from cpubisect.workloads.probe import Counter, ProbeError
@@ -42,20 +41,8 @@ class Choice:
     reason: str
 
 
-def choose(available: Available, wanted: Counter | None = None) -> Choice:
-    """The counter for a bisection: `wanted` if it works, else hardware before callgrind before none.
-
-    Raises UserError if the wanted counter does not work here.
-    """
-    problems = {
-        Counter.HARDWARE: available.hardware_problem,
-        Counter.CALLGRIND: available.callgrind_problem,
-        Counter.NONE: "",
-    }
-    if wanted is not None:
-        if problems[wanted]:
-            raise UserError(f"counter {wanted} does not work here: {problems[wanted]}", "see bisect doctor")
-        return Choice(wanted, "asked for")
+def choose(available: Available) -> Choice:
+    """The counter for a bisection: hardware before callgrind before none."""
     if not available.hardware_problem:
         return Choice(Counter.HARDWARE, "perf counts instructions in hardware here, at no cost")
     if not available.callgrind_problem:

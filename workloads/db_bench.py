@@ -37,10 +37,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cpubisect.errors import UserError
 from cpubisect.process import Finished, run
 from cpubisect.workloads import callgrind, counters
-from cpubisect.workloads.db_bench_command import Bench, Span, accepts, number, parse_load
+from cpubisect.workloads.addresses import fixed_addresses
+from cpubisect.workloads.db_bench_command import Bench, accepts, number, parse_load
 from cpubisect.workloads.db_bench_tests import SHAPES, TESTS
 from cpubisect.workloads.probe import (
     CONTEXT_SWITCHES,
@@ -51,12 +51,14 @@ from cpubisect.workloads.probe import (
     ProbeError,
     ProbeRequest,
     Samples,
+    Test,
 )
 
-__all__ = ["TESTS", "accepts", "probe"]
+__all__ = ["PROGRAMS", "TESTS", "accepts", "check", "probe"]
 
-# RocksDB seeds its skip lists with a thread's address: their heights decide where one level-0 file ends.
-_FIXED_ADDRESSES = ("setarch", "-R")
+PROGRAMS: tuple[str, ...] = ()
+"""What every probe runs, beside the artifact itself."""
+
 _RUN_TIMEOUT_S = 1800.0
 _RESULT = re.compile(r"^(\w+) *: +([\d.]+) micros/op (\d+) ops/sec", re.MULTILINE)
 _FOUND_NONE = re.compile(r"\(0 of \d+ found\)")
@@ -66,6 +68,11 @@ _TELLING = re.compile(
     re.IGNORECASE,
 )
 _NOISE = re.compile(r"^(\.\.\. finished|==\d+==|Set seed to|DB path:)")
+
+
+def check(test: Test, parameters: Mapping[str, str]) -> None:
+    """Raises UserError if a parameter of a test has a value that makes no sense."""
+    Bench(Path("db_bench"), SHAPES[test.name], parameters, test.parameters).check()
 
 
 def probe(request: ProbeRequest) -> Samples:
@@ -143,14 +150,14 @@ class _Session:
         loaded = self.scratch / "loaded"
         steps = parse_load(self.bench.parameters["load"])
         for position, step in enumerate(steps):
-            self._run((*_FIXED_ADDRESSES, *self.bench.load(step, position, loaded)), step.benchmark)
+            self._run((*fixed_addresses(), *self.bench.load(step, position, loaded)), step.benchmark)
         if steps and not steps[-1].maintains:
-            self._run((*_FIXED_ADDRESSES, *self.bench.settle(loaded)), "open")
+            self._run((*fixed_addresses(), *self.bench.settle(loaded)), "open")
         self.has_database = bool(steps)
 
     def callgrind(self) -> callgrind.PerOperation:
         """Instructions per operation, in total and by function."""
-        span = self._span("instructions_ops")
+        span = self.bench.span("instructions_ops")
         profiles = []
         for wanted in (span.low, span.high):
             out = self.scratch / f"{wanted}.callgrind"
@@ -158,37 +165,28 @@ class _Session:
             finished = self._run(callgrind.command(argv, out), self.bench.shape.benchmark)
             self._qps(finished)
             profiles.append(callgrind.parse_profile(out.read_text(errors="replace")))
-        return callgrind.slope(profiles[0], profiles[1], self._difference(span))
+        return callgrind.slope(profiles[0], profiles[1], self.bench.difference(span))
 
     def clock(self, hardware: bool) -> _Reading:
         """One short and one long run; with `hardware`, perf counts their instructions."""
-        span = self._span("clock_ops")
+        span = self.bench.span("clock_ops")
         cpu_s, instructions = [], []
         for wanted in (span.low, span.high):
             argv: Sequence[str] = (*_pinned(self.bench.clients), *self._measured(wanted))
             out = self.scratch / f"{wanted}.perf"
             if hardware:
                 argv = counters.hardware_command(argv, out)
-            finished = self._run((*_FIXED_ADDRESSES, *argv), self.bench.shape.benchmark)
+            finished = self._run((*fixed_addresses(), *argv), self.bench.shape.benchmark)
             qps = self._qps(finished)
             cpu_s.append(finished.cpu_seconds)
             instructions.append(self._perf_count(out) if hardware else 0.0)
-        difference = self._difference(span)
+        difference = self.bench.difference(span)
         return _Reading(
             cpu_us=(cpu_s[1] - cpu_s[0]) * 1e6 / difference,
             context_switches=finished.context_switches / self.bench.operations(span.high),
             qps=qps,
             instructions=(instructions[1] - instructions[0]) / difference,
         )
-
-    def _span(self, name: str) -> Span:
-        span = Span.parse(name, self.bench.parameters[name])
-        if self._difference(span) == 0:
-            raise UserError(f"parameter {name}: LOW and HIGH are the same number of passes over all rows")
-        return span
-
-    def _difference(self, span: Span) -> int:
-        return self.bench.operations(span.high) - self.bench.operations(span.low)
 
     def _perf_count(self, out: Path) -> float:
         try:

@@ -114,6 +114,31 @@ class Bench:
         """Threads that do the measured operations."""
         return number(self.parameters, "clients")
 
+    def check(self) -> None:
+        """Raises UserError if a parameter that the probe itself reads makes no sense."""
+        for name in ("rows", "clients", "repeats"):
+            number(self.parameters, name)
+        number(self.parameters, "seed", least=0)
+        if self.shape.background:
+            number(self.parameters, "background_writes")
+        parse_load(self.parameters["load"])
+        for name in ("instructions_ops", "clock_ops"):
+            self.span(name)
+
+    def span(self, name: str) -> Span:
+        """The two numbers of operations that a parameter gives; raises UserError if they make the same run."""
+        span = Span.parse(name, self.parameters[name])
+        if self.difference(span) == 0:
+            raise UserError(
+                f"parameter {name}: {self.parameters[name]} is the same number of passes over all rows twice",
+                f"set it further apart, or rows lower: {span.high} or less",
+            )
+        return span
+
+    def difference(self, span: Span) -> int:
+        """Operations that the long run does more than the short one."""
+        return self.operations(span.high) - self.operations(span.low)
+
     def operations(self, wanted: int) -> int:
         """Operations that all clients really do when each is asked for `wanted`."""
         if self.shape.unit is Unit.PASSES:

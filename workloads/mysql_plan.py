@@ -54,6 +54,18 @@ class Plan:
         """The tables, as sysbench names them."""
         return tuple(f"sbtest{number}" for number in range(1, self.tables + 1))
 
+    def check(self, workload: Workload) -> None:
+        """Raises UserError if a draining test would run out of rows, or miss some."""
+        if not workload.draining:
+            return
+        if self.tables > 1 or self.clients > 1:
+            raise UserError(
+                f"test {workload.test.name} has one table and one client, for no statement may miss its row",
+                "leave tables and clients at 1",
+            )
+        # A draining test's events are one query each; one client sends one more before each part.
+        self.deck(workload).take(1 + self.warm_queries + self.repeats * (2 + self.queries))
+
     def deck(self, workload: Workload) -> "Deck":
         """A fresh deck for the runs of one server start."""
         return Deck(self.rows * self.tables, workload.test.writes, workload.draining)

@@ -11,7 +11,7 @@ from typing import Any, Self
 import pymysql
 from pymysql.cursors import Cursor
 
-from cpubisect.process import Guarded, run
+from cpubisect.process import Guarded
 from cpubisect.workloads.installation import Installation, Place, environment, telling_line
 from cpubisect.workloads.probe import ProbeError
 
@@ -20,12 +20,6 @@ _DAY_S = 86400.0
 
 
 @cache
-def fixed_addresses() -> tuple[str, ...]:
-    """The command prefix that switches address randomisation off, or nothing where the host forbids that."""
-    prefix = ("setarch", "-R")
-    return prefix if run([*prefix, "true"], timeout_s=30).ok else ()
-
-
 class Server:
     """A running server that answers on its socket; leaving the `with` block kills it.
 

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from cpubisect.workloads import callgrind, clock
+from cpubisect.workloads.addresses import fixed_addresses
 from cpubisect.workloads.counters import Counting
 from cpubisect.workloads.installation import Installation, Place, initialise, short_directory
 from cpubisect.workloads.mysql_plan import FIRST_SEED, Plan, events_for
@@ -40,12 +41,15 @@ from cpubisect.workloads.probe import (
     Samples,
     Test,
 )
-from cpubisect.workloads.server import DATABASE, Server, fixed_addresses
+from cpubisect.workloads.server import DATABASE, Server
 from cpubisect.workloads.settings import option_words, pinned, sizes
 from cpubisect.workloads.steering import Steering
 from cpubisect.workloads.sysbench_client import Client, Report
 
-__all__ = ["TESTS", "accepts", "probe"]
+__all__ = ["PROGRAMS", "TESTS", "accepts", "check", "probe"]
+
+PROGRAMS = ("sysbench",)
+"""What every probe runs."""
 
 DISPATCH = "dispatch_command*"
 """The function that runs one statement after it was read from the connection: so named in every MySQL and MariaDB."""
@@ -83,6 +87,11 @@ class _Bench:
 def accepts(test: Test, name: str) -> bool:
     """True for a parameter of the test or an option of the server, `mysqld.NAME`."""
     return name in test.parameters or _SERVER_OPTION.fullmatch(name) is not None
+
+
+def check(test: Test, parameters: Mapping[str, str]) -> None:
+    """Raises UserError if a parameter of a test has a value that makes no sense, or leaves it too few rows."""
+    Plan.read(parameters).check(WORKLOADS[test.name])
 
 
 def probe(request: ProbeRequest) -> Samples:

@@ -1,0 +1,35 @@
+"""What a user sets is checked before anything is built."""
+
+import pytest
+
+from cpubisect.builders.matrix import Matrix
+from cpubisect.engine import Engine
+from cpubisect.errors import UserError
+from cpubisect.workloads.catalog import find_test, settings
+from cpubisect.workloads.catalog import tests_of as all_of
+
+
+@pytest.mark.parametrize(
+    ("engine", "test", "given", "says"),
+    [
+        ("rocksdb", "readseq", {"rows": "200000"}, "same number of passes over all rows"),
+        ("rocksdb", "seekrandom", {"rows": "abc"}, "rows must be a number from 1"),
+        ("rocksdb", "seekrandom", {"repeats": "0"}, "repeats must be a number from 1"),
+        ("rocksdb", "seekrandom", {"load": "fillseq:x"}, "NAME:WRITES"),
+        ("rocksdb", "seekrandom", {"clock_ops": "9,3"}, "LOW,HIGH"),
+        ("rocksdb", "readwhilewriting", {"background_writes": "some"}, "background_writes must be a number"),
+        ("mysql", "point-query", {"queries": "many"}, "queries is a whole number"),
+        ("mysql", "delete", {"rows": "5000"}, "the test removes"),
+        ("mysql", "delete", {"clients": "2"}, "one table and one client"),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_refused(engine: str, test: str, given: dict[str, str], says: str) -> None:
+    found = Matrix.load().engine(engine)
+    with pytest.raises(UserError, match=says):
+        settings(found, [find_test(found, test)], given)
+
+
+@pytest.mark.parametrize("engine", Matrix.load().engines(), ids=lambda engine: engine.name)
+def test_what_the_tests_set_themselves_makes_sense(engine: Engine) -> None:
+    for test in all_of(engine):
+        assert settings(engine, [test], {})[test.name] == test.parameters
