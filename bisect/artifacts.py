@@ -4,7 +4,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,18 +30,18 @@ class Artifacts:
     def path(self, digest: str) -> Path | None:
         """The directory of an artifact, marked as used now; None if it was pruned."""
         found = self.root / digest[:2] / digest
-        if not found.is_dir():
+        try:
+            os.utime(found)
+        except FileNotFoundError:
             return None
-        os.utime(found)
         return found
 
     def put(self, output: Path) -> str:
         """Take over a build's output directory (moved, atomically) and return its digest."""
         digest = content_digest(output)
         target = self.root / digest[:2] / digest
-        if target.is_dir():
+        if self.path(digest):
             shutil.rmtree(output)
-            os.utime(target)
             return digest
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -62,17 +62,13 @@ class Artifacts:
             shutil.rmtree(staged, ignore_errors=True)
 
     def all(self) -> list[Artifact]:
-        """Every artifact, least recently used first."""
-        found = [
-            Artifact(
-                path.name,
-                path,
-                sum(f.stat().st_size for f in path.rglob("*") if f.is_file()),
-                path.stat().st_mtime,
-            )
-            for path in self.root.glob("??/*")
-            if not path.name.startswith(".")
-        ]
+        """Every artifact, least recently used first; without those that another process is removing meanwhile."""
+        found = []
+        for path in self.root.glob("??/*"):
+            if not path.name.startswith("."):
+                with suppress(FileNotFoundError):
+                    size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+                    found.append(Artifact(path.name, path, size, path.stat().st_mtime))
         return sorted(found, key=lambda artifact: artifact.used)
 
     def prune(self, limit_bytes: int, keep: Collection[str] = ()) -> list[Artifact]:

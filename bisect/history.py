@@ -143,10 +143,6 @@ class History:
         """Whether tracked files of the working tree differ from HEAD (they are never built); False if bare."""
         return self._repository.is_dirty()
 
-    def is_ancestor(self, old: str, new: str) -> bool:
-        """Whether commit `new` contains commit `old`; a commit contains itself."""
-        return self._graph_of(old, new).is_ancestor(old, new)
-
     def candidates(self, good: str, bad: str) -> Candidates:
         """The commits to search between two shas: the first-parent path of `bad`, from `good` or the fork point on.
 
@@ -180,7 +176,7 @@ class History:
         graph = self._graph_of(merge)
         parents = graph.parents[merge]
         base = parent or next(iter(parents), "")
-        if base not in parents[:1] and base not in parents:
+        if base not in parents:
             return ()
         found = []
         for head in dict.fromkeys(parents):

@@ -1,5 +1,8 @@
 import os
+import shutil
 from pathlib import Path
+
+import pytest
 
 from cpubisect.artifacts import Artifacts, content_digest
 
@@ -45,6 +48,23 @@ def test_prune_removes_the_least_recently_used_but_keeps_what_is_needed(tmp_path
     assert [artifact.digest for artifact in removed] == [digests[1], digests[2]]
     assert artifacts.path(digests[0]) is not None
     assert artifacts.path(digests[1]) is None
+
+
+def test_one_that_another_process_removes_meanwhile_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    artifacts = Artifacts(tmp_path / "artifacts")
+    gone, kept = (artifacts.put(output(tmp_path / name, name)) for name in "ab")
+    listing = Path.rglob
+
+    def beside_a_prune(path: Path, pattern: str) -> list[Path]:
+        found = list(listing(path, pattern))
+        if path.name == gone:
+            shutil.rmtree(path)
+        return found
+
+    monkeypatch.setattr(Path, "rglob", beside_a_prune)
+    assert [artifact.digest for artifact in artifacts.all()] == [kept]
 
 
 def test_a_pruned_artifact_is_missing_not_broken(tmp_path: Path) -> None:
