@@ -1,12 +1,12 @@
 """Address randomisation, off for every probe: counts would vary with hash tables keyed by pointers, and with RocksDB's
 skip lists, which are seeded with a thread's address (their heights decide where a level-0 file ends)."""
 
-from functools import lru_cache
+from functools import cache
 
 from cpubisect.process import run
 
 
-@lru_cache(maxsize=1)
+@cache
 def fixed_addresses() -> tuple[str, ...]:
     """The command prefix that switches address randomisation off, or nothing where the host forbids that, as many
     containers do."""

@@ -4,7 +4,6 @@ import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
 from types import TracebackType
 from typing import Any, Self
 
@@ -19,7 +18,6 @@ DATABASE = "sbtest"
 _DAY_S = 86400.0
 
 
-@cache
 class Server:
     """A running server that answers on its socket; leaving the `with` block kills it.
 

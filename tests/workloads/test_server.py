@@ -16,6 +16,7 @@ from mariadb_artifact import SMALL, link_artifact, server_version, small_options
 from pymysql.cursors import Cursor
 
 from cpubisect.version import Version
+from cpubisect.workloads.addresses import fixed_addresses
 from cpubisect.workloads.installation import (
     Installation,
     Place,
@@ -25,7 +26,7 @@ from cpubisect.workloads.installation import (
     telling_line,
 )
 from cpubisect.workloads.probe import ProbeError
-from cpubisect.workloads.server import Server, fixed_addresses
+from cpubisect.workloads.server import Server
 from cpubisect.workloads.settings import Flavour, pinned
 
 
