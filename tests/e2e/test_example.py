@@ -92,15 +92,6 @@ def test_reports_in_text_and_markdown_name_the_culprit(
         assert form == "markdown" or all(len(line) <= 76 for line in text.splitlines() if str(example.path) not in line)
 
 
-def test_asking_again_makes_no_build_twice(
-    undisturbed: dict[str, Any], module_home: dict[str, str], example: Generated
-) -> None:
-    again = answer(question(example), module_home)
-    assert again["verdict"]["culprits"][0]["sha"] == undisturbed["verdict"]["culprits"][0]["sha"]
-    assert again["totals"]["builds_made"] == 0
-    assert again["totals"]["builds"] <= undisturbed["totals"]["builds"]
-
-
 def test_the_other_way_round_is_an_improvement(module_home: dict[str, str], example: Generated) -> None:
     data = answer(question(example, "--find", "improvement"), module_home)
     assert data["verdict"]["kind"] in ("improvement", "no-regression")
