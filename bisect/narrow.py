@@ -12,7 +12,7 @@ from cpubisect.noisy import NoisySearch
 from cpubisect.path import Path
 from cpubisect.pricing import Pricing
 from cpubisect.prior import Prior
-from cpubisect.readings import cpu_samples, instructions, mean_attributed, mean_profile
+from cpubisect.readings import instructions, mean_attributed, mean_profile
 from cpubisect.search import (
     SPARE,
     Done,
@@ -24,8 +24,6 @@ from cpubisect.search import (
     halvings,
     next_move,
 )
-from cpubisect.store import ProbeRow
-from cpubisect.workloads.probe import INSTRUCTIONS
 
 FEWEST_FOR_PRIOR = 5
 """On a shorter path there is nothing to gain from a prior."""
@@ -41,10 +39,6 @@ class Yardstick:
     repeats: int
     min_step: float
     direction: int
-
-    def samples(self, rows: Sequence[ProbeRow]) -> list[float]:
-        """This metric's samples, one per probe."""
-        return instructions(rows) if self.metric == INSTRUCTIONS else cpu_samples(rows)
 
 
 class Narrower:

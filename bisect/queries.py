@@ -211,15 +211,14 @@ def last_class(store: Store, bisection: int, path: str) -> dict[str, str]:
     """From the first to the last commit of the run that ends a recorded path and shares one binary; empty if it is
     only one commit."""
     size, runs = shared_binaries(store, bisection, path)
+    if not runs or runs[-1][1] != size:
+        return {}
     table = schema.candidates
-    for first, last in runs:
-        if last == size:
-            query = select(table.c.sha).where(
-                table.c.bisection == bisection, table.c.path == path, table.c.position.in_((first, last))
-            )
-            begin, end = (row[0] for row in store.read(query.order_by(table.c.position)))
-            return {begin: end}
-    return {}
+    query = select(table.c.sha).where(
+        table.c.bisection == bisection, table.c.path == path, table.c.position.in_(runs[-1])
+    )
+    first, last = (row[0] for row in store.read(query.order_by(table.c.position)))
+    return {first: last}
 
 
 def failures(store: Store, bisection: int) -> dict[str, str]:

@@ -104,7 +104,7 @@ class Runner:
                 regime, metric = Regime.EXACT, INSTRUCTIONS
         if regime is None and self._question.metric is not MetricChoice.INSTRUCTIONS:
             floor = self._question.min_step or 0.0
-            change = self._clock_step(good, bad, Purpose.CLOCK, lambda now: now.visible < floor)
+            change = self._clock_until(good, bad, Purpose.CLOCK, lambda now: now.visible < floor)
             visible[CPU] = change.visible
             if change.sure and abs(change.percent) >= floor:
                 regime, metric = Regime.NOISY, CPU
@@ -147,6 +147,16 @@ class Runner:
         path, done, state = joining_search(
             self._lab, self._bench, narrower, path, lambda joined: self._record(joined, "main")
         )
+        if done.unsure is not None:
+            return Verdict(
+                Kind.NO_REGRESSION,
+                f"the ends differed by {change.percent:+.2f} % {yardstick.metric} at first, and by "
+                f"{done.remainder:+.2f} % over more readings, which is not sure: {done.unsure:.2f} % would have been",
+                metric=yardstick.metric,
+                ends=ends,
+                smallest_visible={**visible, yardstick.metric: max(yardstick.min_step, done.unsure)},
+                remainder=done.remainder,
+            )
         confirmer = Confirmer(self._lab, self._bench, yardstick, self._record)
         culprits: list[Culprit] = []
         groups: list[Group] = []
@@ -172,20 +182,14 @@ class Runner:
                 "seems to have moved from one function to another"
             )
         kind = Kind.CULPRIT if culprits else Kind.ONE_OF if groups else Kind.NO_REGRESSION
-        sentence = _sentence(kind, culprits, groups, yardstick.metric, len(path.commits()) - 1, yardstick.min_step)
-        if done.unsure is not None:
-            sentence = (
-                f"the ends differed by {whole:+.2f} % {yardstick.metric} at first, and by {done.remainder:+.2f} % over "
-                f"more readings, which is not sure: {done.unsure:.2f} % would have been"
-            )
         return Verdict(
             kind,
-            sentence,
+            _sentence(kind, culprits, groups, yardstick.metric, len(path.commits()) - 1, yardstick.min_step),
             metric=yardstick.metric,
             ends=ends,
             culprits=tuple(culprits),
             groups=tuple(groups),
-            smallest_visible={**visible, yardstick.metric: max(yardstick.min_step, done.unsure or 0.0)},
+            smallest_visible={**visible, yardstick.metric: yardstick.min_step},
             remainder=done.remainder,
             notes=tuple(notes),
         )
@@ -193,7 +197,7 @@ class Runner:
     def _opposes(self, shift: search.Found, yardstick: Yardstick) -> bool:
         return -self._direction * shift.percent >= yardstick.min_step
 
-    def _clock_step(self, one: str, other: str, purpose: str, settled: Callable[[Step], bool]) -> Step:
+    def _clock_until(self, one: str, other: str, purpose: str, settled: Callable[[Step], bool]) -> Step:
         """Interleaved rounds of CPU time until two commits surely differ, their step so far settles the matter, or the
         limit is reached."""
         for count in range(FIRST_CLOCK_ROUNDS, MOST_CLOCK_ROUNDS + 1):
@@ -207,14 +211,14 @@ class Runner:
     def _differs_after_fork(self, fork: str, bad: str, yardstick: Yardstick) -> bool:
         """Whether there is, or in CPU time may be, a step from the fork point to bad."""
         if yardstick.regime is Regime.EXACT:
-            rounds = self._lab.rounds([fork, bad], Purpose.SEARCH, max(END_REPEATS, yardstick.repeats))
-            change = step(yardstick.samples(rounds[0]), yardstick.samples(rounds[1]))
+            rows = self._lab.rounds([fork, bad], Purpose.SEARCH, max(END_REPEATS, yardstick.repeats))
+            change = step(instructions(rows[0]), instructions(rows[1]))
             return self._direction * change.percent >= yardstick.min_step
 
         def none(change: Step) -> bool:
             return ruled_out(change, self._direction, yardstick.min_step)
 
-        return not none(self._clock_step(fork, bad, Purpose.clock(fork), none))
+        return not none(self._clock_until(fork, bad, Purpose.clock(fork), none))
 
     def _at_fork(self, fork: str, metric: str, ends: Mapping[str, Step], visible: Mapping[str, float]) -> Verdict:
         question = self._question

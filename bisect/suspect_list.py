@@ -5,6 +5,7 @@ from statistics import fmean
 from typing import Any
 
 from cpubisect import queries
+from cpubisect.axis import values_of
 from cpubisect.ends import Regime
 from cpubisect.errors import Missing
 from cpubisect.prior import MAIN, strongest
@@ -119,10 +120,13 @@ class _Measured:
     def __init__(self, store: Store, row: BisectionRow, test: str, path: str) -> None:
         # The last class of a path is ranked by its first commit, and built at its last.
         self._ends = queries.last_class(store, row.id, path)
-        self._twins = queries.twins(store, row.id)
         self._builds: dict[str, BuildLine] = {build.sha: build for build in queries.build_lines(store, row.id)}
+        samples = queries.samples(store, row.id, test)
+        self._counted = values_of(samples, INSTRUCTIONS)
+        for sha, measured in (*queries.twins(store, row.id).items(), *self._ends.items()):
+            self._counted.setdefault(sha, self._counted.get(measured, []))
         self._probes: dict[int, list[SampleRow]] = {}
-        for probe in queries.samples(store, row.id, test):
+        for probe in samples:
             self._probes.setdefault(probe.build, []).append(probe)
         verdict = of_test(row.verdict, test)
         self._culprits: Mapping[str, Json] = {culprit["sha"]: culprit for culprit in verdict.get("culprits", ())}
@@ -137,18 +141,8 @@ class _Measured:
     def cost(self, sha: str) -> float | None:
         """Mean instructions per query, over all that were counted with the question's own settings, of the commit or
         of the one that was measured for it."""
-        end = self._ends.get(sha, sha)
-        for commit in (sha, end, self._twins.get(sha), self._twins.get(end)):
-            build = self._builds.get(commit or "")
-            counted = [
-                value
-                for probe in self._probes.get(build.id if build else 0, ())
-                if not probe.purpose.startswith("with ")
-                for value in probe.values.get(INSTRUCTIONS, ())
-            ]
-            if counted:
-                return fmean(counted)
-        return None
+        counted = self._counted.get(sha)
+        return fmean(counted) if counted else None
 
     def found(self, sha: str) -> str:
         """Culprit, step, or why it could not be observed."""

@@ -8,7 +8,14 @@ from typing import Any
 from click.testing import CliRunner
 from repositories import Story
 
+from cpubisect.ask import Ask
+from cpubisect.ask import ask as ask_first
+from cpubisect.bench import Watch
 from cpubisect.cli import main
+from cpubisect.paths import Home
+from cpubisect.question import Find, MetricChoice
+from cpubisect.session import Session
+from cpubisect.store import Store
 
 BENCH = (Path(__file__).parent.parent / "workloads" / "small_bench.c").read_text()
 MAKEFILE = "db_bench: small_bench.c cost.h docs/cost.md\n\t$(CC) -O1 -w -include cost.h -o $@ small_bench.c\n"
@@ -44,6 +51,30 @@ def ask(
     assert result.exit_code == 0, result.stderr
     data: dict[str, Any] = json.loads(result.stdout)
     return data
+
+
+def begun(
+    path: Path | str,
+    good: str,
+    *more: str,
+    tests: Sequence[str] = ("readrandom",),
+    metric: MetricChoice = MetricChoice.AUTO,
+    engine: str | None = None,
+    watch: Watch = lambda kind, **data: None,
+) -> tuple[Session, int]:
+    """A session in the home of the environment, and a bisection up to main of the clone or URL `path` that has not been
+    run; `more` are settings."""
+    given = dict(pair.split("=", 1) for pair in (*QUICK[1::2], *more))
+    asked = Ask(
+        *(good, "main", tuple(tests), str(path), engine, metric, Find.REGRESSION, given),
+        min_step=None,
+        toolchain=None,
+        matrix=None,
+        jobs=2,
+    )
+    home = Home.open()
+    session = Session(home, Store(home.store))
+    return session, session.begin(ask_first(home, asked, watch))
 
 
 def history(*commits: Mapping[str, str | bytes | None]) -> Story:

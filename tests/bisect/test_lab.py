@@ -4,17 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_bisections import BENCH, QUICK, cost, history, tree
+from small_bisections import BENCH, begun, cost, history, tree
 
-from cpubisect.ask import Ask, ask
 from cpubisect.bench import Bench
 from cpubisect.builders.build import BuildResult, Outcome
 from cpubisect.errors import UserError
 from cpubisect.lab import PROBE_ATTEMPTS, Lab, Purpose, Unobservable
-from cpubisect.paths import Home
-from cpubisect.question import Find, MetricChoice
-from cpubisect.session import Session
-from cpubisect.store import Store
+from cpubisect.question import MetricChoice
 
 pytestmark = pytest.mark.xdist_group("runner")
 
@@ -41,14 +37,6 @@ class Broken:
 @pytest.fixture
 def broken(tmp_path: Path) -> Broken:
     return Broken(tmp_path)
-
-
-def begun(path: Path, good: str, metric: MetricChoice = MetricChoice.AUTO, *more: str) -> tuple[Session, int]:
-    """A session, and a bisection of it up to main that has not been run."""
-    given = dict(pair.split("=", 1) for pair in (*QUICK[1::2], *more))
-    asked = Ask(good, "main", ("readrandom",), str(path), None, metric, Find.REGRESSION, given, None, None, None, 2)
-    session = Session(Home.open(), Store(Home.open().store))
-    return session, session.begin(ask(session.home, asked, quiet))
 
 
 def quiet(kind: str, **data: Any) -> None:
@@ -102,8 +90,7 @@ def test_an_end_that_cannot_be_probed_any_more_interrupts_and_loses_nothing(
 ) -> None:
     story = history({**tree(1000), **broken.program()}, *(cost(n, f"/* {n} */") for n in (1001, 3000, 3001)))
     shas = story.write(tmp_path / "kv")
-    session, bisection = begun(tmp_path / "kv", shas[1], MetricChoice.CPU, "clock_ops=1000,60000")
-
+    session, bisection = begun(tmp_path / "kv", shas[1], "clock_ops=1000,60000", metric=MetricChoice.CPU)
     probed: list[str] = []
 
     def breaks(kind: str, **data: Any) -> None:

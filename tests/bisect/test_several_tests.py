@@ -7,17 +7,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from small_bisections import BENCH, QUICK, ask, history, percent, said, tree
+from small_bisections import BENCH, ask, begun, history, percent, said, tree
 
-from cpubisect.ask import Ask
-from cpubisect.ask import ask as ask_first
 from cpubisect.builders.matrix import Matrix
 from cpubisect.cli import main
 from cpubisect.errors import UserError
-from cpubisect.paths import Home
-from cpubisect.question import Find, MetricChoice, Question
-from cpubisect.session import Session
-from cpubisect.store import Store
+from cpubisect.question import Question
 from cpubisect.verdict import Kind, Verdict, combined
 from cpubisect.workloads.catalog import find_test, settings
 
@@ -90,16 +85,7 @@ def test_an_answer_that_was_there_before_an_interruption_stays(
         if kind == "verdict":
             raise KeyboardInterrupt
 
-    given = dict(pair.split("=", 1) for pair in QUICK[1::2])
-    asked = Ask(
-        *(clone[1], "main", BOTH, str(tmp_path / "kv"), None, MetricChoice.AUTO, Find.REGRESSION, given),
-        min_step=None,
-        toolchain=None,
-        matrix=None,
-        jobs=2,
-    )
-    session = Session(Home.open(), Store(Home.open().store))
-    bisection = session.begin(ask_first(session.home, asked, stop))
+    session, bisection = begun(tmp_path / "kv", clone[1], tests=BOTH, watch=stop)
     with pytest.raises(KeyboardInterrupt):
         session.run(bisection, stop)
     row = session.store.bisection(bisection)
