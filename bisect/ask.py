@@ -1,15 +1,14 @@
 """From what the user typed to a question: finds the repository and engine, resolves names, checks everything first."""
 
-import importlib
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from cpubisect.bench import Watch
 from cpubisect.builders.matrix import Matrix, locate_matrix
 from cpubisect.builders.toolchain import find_ccache, installed_toolchains
-from cpubisect.engine import Engine
+from cpubisect.engine import Engine, module_of
 from cpubisect.errors import UserError
 from cpubisect.history import History
 from cpubisect.names import MOVING, Commit
@@ -17,6 +16,7 @@ from cpubisect.paths import Home
 from cpubisect.question import Find, MetricChoice, Question
 from cpubisect.repositories import is_url, local_clone, refresh
 from cpubisect.session import engine_named
+from cpubisect.workloads import host_tools
 from cpubisect.workloads.catalog import engines_with, find_test, settings
 
 
@@ -54,9 +54,9 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
     ends = _ends(home, history, url, asked, watch)
     good, bad = (commit.sha for commit in ends)
     history.candidates(good, bad)
-    toolchain = _toolchain(matrix, engine, history, (good, bad), asked.toolchain)
+    toolchain, systems = _recipes(matrix, engine, history, (good, bad), asked.toolchain)
     find_ccache()
-    _look_for_programs(engine)
+    _look_for_programs(engine, systems)
     return Question(
         engine=engine.name,
         repository=str(path),
@@ -116,12 +116,21 @@ def _ends(home: Home, history: History, url: str | None, asked: Ask, watch: Watc
     return history.resolve_pair(asked.good, asked.bad)
 
 
-def _look_for_programs(engine: Engine) -> None:
-    """Raises UserError if a program is missing that every build or probe of an engine needs."""
-    for room, module in (("builders", engine.builder), ("workloads", engine.workload)):
-        for program in importlib.import_module(f"cpubisect.{room}.{module}").PROGRAMS:
-            if shutil.which(program) is None:
-                raise UserError(f"{engine.name} needs {program}, which is not installed", "see `bisect doctor`")
+def _look_for_programs(engine: Engine, systems: Iterable[str]) -> None:
+    """Raises UserError if a program is missing that a build by one of the systems, or every probe, needs."""
+    builder = module_of(engine, "builders")
+    needed: list[str] = list(module_of(engine, "workloads").PROGRAMS)
+    for system in systems:
+        if system not in builder.PROGRAMS:
+            known = ", ".join(builder.PROGRAMS)
+            raise UserError(
+                f"the matrix gives {engine.name} the system {system!r}, which its builder does not know", f"use {known}"
+            )
+        needed += builder.PROGRAMS[system]
+    for program in needed:
+        if shutil.which(program) is None:
+            lacking = host_tools.tool(host_tools.named(program))
+            raise UserError(f"{program} is {lacking.found}", lacking.fix)
 
 
 def _open(path: Path, matrix: Matrix, asked: Ask) -> tuple[History, Engine]:
@@ -132,19 +141,20 @@ def _open(path: Path, matrix: Matrix, asked: Ask) -> tuple[History, Engine]:
     return history, history.detect_engine(matrix.engines())
 
 
-def _toolchain(
+def _recipes(
     matrix: Matrix, engine: Engine, history: History, ends: tuple[str, str], wanted: str | None
-) -> str | None:
-    """The compiler for the whole range; raises UserError if an end has no recipe on this host.
+) -> tuple[str | None, list[str]]:
+    """The compiler for the whole range and the build systems of its ends; raises UserError if an end has no recipe on
+    this host.
 
     One compiler for all commits where the matrix allows it: a step between compilers would look like a regression.
     """
     toolchains = installed_toolchains()
-    versions = []
+    versions, systems = [], []
     for sha in ends:
         version = history.version_at(sha)
         if version is None:
             raise UserError(f"commit {sha[:12]} has no version file of {engine.name}", "is --engine right?")
         versions.append(version)
-        matrix.recipe(engine, sha, version, toolchains, prefer=wanted)
-    return wanted or matrix.shared_toolchain(engine, versions, toolchains)
+        systems.append(matrix.recipe(engine, sha, version, toolchains, prefer=wanted).system)
+    return wanted or matrix.shared_toolchain(engine, versions, toolchains), systems

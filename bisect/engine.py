@@ -1,6 +1,14 @@
 """What is known of an engine before anything is built; read from its section of `compiler-matrix.yaml`."""
 
+import importlib
+import pkgutil
 from dataclasses import dataclass
+from typing import Any
+
+from cpubisect.errors import UserError
+
+_SERVING = {"builders": "BUILDER", "workloads": "probe"}
+"""What a module of each room has if an engine may name it."""
 
 
 @dataclass(frozen=True)
@@ -25,3 +33,18 @@ class Engine:
     irrelevant: tuple[str, ...]
     builder: str
     workload: str
+
+
+def module_of(engine: Engine, room: str) -> Any:
+    """The module of `builders` or `workloads` that serves an engine; raises UserError, with those there are, if it
+    names none."""
+    wanted = {"builders": engine.builder, "workloads": engine.workload}[room]
+    names = [found.name for found in pkgutil.iter_modules(importlib.import_module(f"cpubisect.{room}").__path__)]
+    if wanted in names and _serves(room, wanted):
+        return importlib.import_module(f"cpubisect.{room}.{wanted}")
+    there = ", ".join(name for name in names if _serves(room, name))
+    raise UserError(f"the matrix gives {engine.name} the {room[:-1]} {wanted!r}, which does not exist", f"use {there}")
+
+
+def _serves(room: str, name: str) -> bool:
+    return hasattr(importlib.import_module(f"cpubisect.{room}.{name}"), _SERVING[room])

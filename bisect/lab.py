@@ -2,7 +2,6 @@
 
 import contextlib
 import fcntl
-import importlib
 import shutil
 import tempfile
 import time
@@ -15,6 +14,7 @@ from cpubisect.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.bench import Bench
 from cpubisect.builders.build import BuildSettings, Outcome, Recipe
 from cpubisect.builders.carry import carry_out
+from cpubisect.engine import module_of
 from cpubisect.errors import UserError
 from cpubisect.paths import Home
 from cpubisect.store import BuildRow, ProbeRow
@@ -52,8 +52,8 @@ class Lab:
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
         self._artifacts = Artifacts(bench.home.artifacts)
-        self._builder = importlib.import_module(f"cpubisect.builders.{bench.engine.builder}").BUILDER
-        self._probe = importlib.import_module(f"cpubisect.workloads.{bench.engine.workload}").probe
+        self._builder = module_of(bench.engine, "builders").BUILDER
+        self._probe = module_of(bench.engine, "workloads").probe
         self._built: dict[str, BuildRow] = {}
         self._twins: dict[str, str] = {}
 

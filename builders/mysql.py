@@ -27,8 +27,8 @@ from cpubisect.builders.dependencies import prerequisites
 from cpubisect.builders.shop import CommandFailed, Shop
 from cpubisect.process import Finished, run
 
-PROGRAMS = ("cmake", "ninja", "bison")
-"""What builds run, beside the compiler: today's trees all, those before 5.5.3 only the last."""
+PROGRAMS = {"cmake": ("cmake", "ninja", "bison"), "autotools": ("autoreconf", "libtoolize", "make", "bison")}
+"""By system, what builds run beside the compiler."""
 
 _SERVERS = ("runtime_output_directory/mysqld", "bin/mysqld", "sql/mysqld")
 _SHARES = ("share", "sql/share")

@@ -9,8 +9,8 @@ from cpubisect.builders.shop import Shop
 
 TARGET = "db_bench"
 
-PROGRAMS = ("make",)
-"""What every build runs, beside the compiler."""
+PROGRAMS = {"make": ("make",)}
+"""By system, what builds run beside the compiler."""
 
 
 class MakeDbBench:

@@ -1,23 +1,24 @@
 """The named tests of every engine, and the settings a user may give them."""
 
 import difflib
-import importlib
 from collections.abc import Mapping, Sequence
 
-from cpubisect.engine import Engine
+from cpubisect.engine import Engine, module_of
 from cpubisect.errors import UserError
 from cpubisect.workloads.probe import Test
 
 
 def tests_of(engine: Engine) -> tuple[Test, ...]:
     """The tests of one engine, in the order of the catalogue."""
-    tests: Sequence[Test] = importlib.import_module(f"cpubisect.workloads.{engine.workload}").TESTS
+    tests: Sequence[Test] = module_of(engine, "workloads").TESTS
     return tuple(test for test in tests if test.engine == engine.name)
 
 
 def find_test(engine: Engine, name: str) -> Test:
     """The test with that name; raises UserError with near names for one that the engine does not have."""
     tests = {test.name: test for test in tests_of(engine)}
+    if not tests:
+        raise UserError(f"there are no tests for {engine.name}", f"workloads/{engine.workload}.py has none")
     if name not in tests:
         near = difflib.get_close_matches(name, tests, n=3) or list(tests)[:5]
         raise UserError(
@@ -34,7 +35,7 @@ def engines_with(name: str, engines: Sequence[Engine]) -> list[Engine]:
 def settings(engine: Engine, tests: Sequence[Test], given: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """By name of the test, its parameters with the user's applied where it knows them; raises UserError for one that
     none of the tests would understand, and for a value that makes no sense."""
-    workload = importlib.import_module(f"cpubisect.workloads.{engine.workload}")
+    workload = module_of(engine, "workloads")
     for name, value in given.items():
         if not name or any(c.isspace() or ord(c) < 32 for c in name + value):
             raise UserError(f"{name!r}={value!r} is not a setting", "write --set NAME=VALUE without spaces")

@@ -25,16 +25,21 @@ TOOLS = (
     Tool("git", "git", "everything"),
     Tool("make", "make", "building"),
     Tool("cmake", "cmake", "building MySQL 5.5 and later"),
-    Tool("ninja", "ninja-build", "quicker cmake builds", vital=False),
+    Tool("ninja", "ninja-build", "building MySQL 5.5 and later"),
     Tool("ccache", "ccache", "cheap repeated builds"),
     Tool("bison", "bison", "building MySQL"),
-    Tool("autoreconf", "autoconf automake", "building MySQL 5.1", vital=False),
-    Tool("libtoolize", "libtool", "building MySQL 5.1", vital=False),
+    Tool("autoreconf", "autoconf automake", "building MySQL before 5.5", vital=False),
+    Tool("libtoolize", "libtool", "building MySQL before 5.5", vital=False),
     Tool("valgrind", "valgrind", "exact instruction counts"),
     Tool("callgrind_control", "valgrind", "exact instruction counts of a server"),
     Tool("sysbench", "sysbench", "MySQL tests"),
     Tool("perf", "linux-perf", "hardware counters", vital=False),
 )
+
+
+def named(program: str) -> Tool:
+    """The one of TOOLS that is this program."""
+    return next(tool for tool in TOOLS if tool.program == program)
 
 
 @dataclass(frozen=True)

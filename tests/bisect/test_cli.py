@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from cpubisect.builders.matrix import locate_matrix
 from cpubisect.cli import main
 from cpubisect.example.history import Generated
 from cpubisect.store import Store
@@ -163,6 +165,29 @@ def test_a_broken_matrix_is_told_with_line_and_key(home: Path, example: Generate
         says="mine.yaml:",
     )  # fmt: skip
     assert "minikv" in line
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "says"),
+    [
+        ("builder", "rocksbd", "gives minikv the builder 'rocksbd', which does not exist"),
+        ("builder", "matrix", "gives minikv the builder 'matrix', which does not exist"),
+        ("workload", "db_bank", "gives minikv the workload 'db_bank', which does not exist"),
+        ("workload", "sysbench", "there are no tests for minikv"),
+        ("system", "cmake", "gives minikv the system 'cmake', which its builder does not know"),
+    ],
+)
+def test_a_matrix_that_names_what_is_not_there(
+    home: Path, example: Generated, tmp_path: Path, key: str, name: str, says: str
+) -> None:
+    ours = locate_matrix().read_text()
+    before, head, own = ours.partition("\n  minikv:")
+    matrix = tmp_path / "mine.yaml"
+    matrix.write_text(before + head + re.sub(rf"\b{key}: \w+", f"{key}: {name}", own, count=1))
+    refused(
+        "start", "v1.0.0", "v1.4.0", "--test", "seekrandom", "--repo", str(example.path), "--matrix", str(matrix),
+        says=says,
+    )  # fmt: skip
 
 
 def test_no_compiler(home: Path, example: Generated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
