@@ -21,10 +21,13 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from cpubisect.example.history import Generated
 
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("example")]
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("browser")]
 
 SOON_S, LATE_S = 60, 900
 """How long a browser waits at most: for an answer, and for a whole bisection on a busy host."""
+
+GOOD, BAD = "v1.2.0", "v1.3.0"
+"""The release that brought the culprit, and nothing else that can be seen."""
 
 SERVER = [sys.executable, "-m", "cpubisect.cli", "serve", "--port", "0"]
 
@@ -74,7 +77,7 @@ def test_from_the_form_to_the_culprit_and_back_to_numbers(
     browser.find_element(By.LINK_TEXT, "Start").click()
     Select(browser.find_element(By.NAME, "repository")).select_by_value("example")
     browser.find_element(By.NAME, "good").send_keys("no-such-tag")
-    browser.find_element(By.NAME, "bad").send_keys(example.bad)
+    browser.find_element(By.NAME, "bad").send_keys(BAD)
     Select(browser.find_element(By.NAME, "tests")).select_by_value("seekrandom")
     browser.find_element(By.CSS_SELECTOR, "summary").click()
     browser.find_element(By.NAME, "settings").send_keys("repeats=1")
@@ -85,7 +88,7 @@ def test_from_the_form_to_the_culprit_and_back_to_numbers(
 
     good = browser.find_element(By.NAME, "good")
     good.clear()
-    good.send_keys(example.good)
+    good.send_keys(GOOD)
     assert browser.find_element(By.NAME, "settings").get_attribute("value") == "repeats=1"
     browser.find_element(By.CSS_SELECTOR, "form.start button").click()
     WebDriverWait(browser, SOON_S).until(lambda b: "/bisections/1" in b.current_url)
