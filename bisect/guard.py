@@ -2,17 +2,16 @@
 
 Protocol: argv is `control_fd result_fd -- command…`. The asker holds the other end of the control pipe; when it
 closes, by intent or because the asker was killed, every process descended from the command is killed. On the result
-pipe go two JSON lines: `{"pid": …}` after the start, and the exit status with resource use at the end.
+pipe go two lines of names and numbers: `pid …` after the start, and the exit status with resource use at the end.
+It is started for every command, so it imports little before it must.
 """
 
 import ctypes
-import json
 import os
 import select
 import signal
 import sys
 import time
-from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -20,6 +19,8 @@ PR_SET_CHILD_SUBREAPER = 36
 
 def descendants() -> list[int]:
     """Process ids of all living descendants; orphans count, for this process is their subreaper."""
+    from pathlib import Path
+
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -40,24 +41,29 @@ def descendants() -> list[int]:
 
 def kill_descendants() -> None:
     """Kill until nothing is left: a process may fork between the listing and the kill."""
-    while alive := descendants():
-        for pid in alive:
+    while reap():
+        for pid in descendants():
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 continue
-        reap()
         time.sleep(0.002)
-    reap()
 
 
-def reap() -> None:
-    """Collect whatever has ended, so that its resource use counts and no zombie stays."""
+def reap() -> bool:
+    """Collect whatever has ended, so that its resource use counts and no zombie stays; False if nothing is left, for
+    every orphan below becomes our child."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
     except ChildProcessError:
-        return
+        return False
+    return True
+
+
+def line(**numbers: float) -> bytes:
+    """A line for the result pipe."""
+    return " ".join(f"{name} {number!r}" for name, number in numbers.items()).encode() + b"\n"
 
 
 def main() -> int:
@@ -81,7 +87,7 @@ def main() -> int:
         except OSError as error:
             print(f"{command[0]}: {error.strerror}", file=sys.stderr, flush=True)
             os._exit(127)
-    os.write(result, json.dumps({"pid": pid}).encode() + b"\n")
+    os.write(result, line(pid=pid))
     child = os.pidfd_open(pid)
     poll = select.poll()
     poll.register(child, select.POLLIN)
@@ -98,17 +104,16 @@ def main() -> int:
     _, status, own = os.wait4(pid, 0)
     wall = time.monotonic() - started
     kill_descendants()
-    code = os.waitstatus_to_exitcode(status)
-    report = {
-        "returncode": code,
-        "cpu_seconds": own.ru_utime + own.ru_stime,
-        "wall_seconds": wall,
-        "max_rss_kib": own.ru_maxrss,
-        "context_switches": own.ru_nvcsw + own.ru_nivcsw,
-    }
+    report = line(
+        returncode=os.waitstatus_to_exitcode(status),
+        cpu_seconds=own.ru_utime + own.ru_stime,
+        wall_seconds=wall,
+        max_rss_kib=own.ru_maxrss,
+        context_switches=own.ru_nvcsw + own.ru_nivcsw,
+    )
     if not abandoned:
         try:
-            os.write(result, json.dumps(report).encode() + b"\n")
+            os.write(result, report)
         except BrokenPipeError:
             return 1
     return 0

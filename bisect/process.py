@@ -1,7 +1,7 @@
 """Child processes that end when we end: every command runs under `guard.py`, with its resource use reported."""
 
-import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -82,12 +82,14 @@ class Guarded:
             os.close(control_read)
             os.close(result_write)
         self._reports = os.fdopen(self._result, "rb")
-        self.pid: int = self._next_report().get("pid", 0)
+        self._readable = select.poll()
+        self._readable.register(self._reports, select.POLLIN)
+        self.pid = int(self._next_report().get("pid", 0))
         self._end: dict[str, float] | None = None
 
-    def _next_report(self) -> dict[str, int]:
-        line = self._reports.readline()
-        return json.loads(line) if line else {}
+    def _next_report(self) -> dict[str, float]:
+        words = self._reports.readline().decode().split()
+        return {name: float(number) for name, number in zip(words[::2], words[1::2], strict=True)}
 
     def poll(self) -> bool:
         """True while the command runs."""
@@ -103,12 +105,12 @@ class Guarded:
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait for the end; False if `timeout_s` passed first."""
-        try:
-            self._guard.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            return False
         if self._end is None:
-            self._end = dict(self._next_report())
+            # A wait for the guard itself would look only every 50 ms.
+            if not self._readable.poll(None if timeout_s is None else timeout_s * 1000):
+                return False
+            self._end = self._next_report()
+        self._guard.wait()
         return True
 
     def kill(self) -> None:
