@@ -16,6 +16,7 @@ _CXX = {"gcc": "g++", "clang": "clang++"}
 _ARCHIVERS = {"gcc": ("gcc-ar", "gcc-ranlib"), "clang": ("llvm-ar", "llvm-ranlib")}
 
 CACHE_SIZE = "20G"
+"""Limit of a compiler cache that has no settings of its own."""
 
 
 def installed_toolchains(path: str | None = None) -> list[Toolchain]:
@@ -47,14 +48,16 @@ def cache_environment(directory: Path, tree: Path, stats_log: Path, commit_time:
     Paths below `tree` are hashed as relative ones and the working directory not at all; the compiler is known by its
     content. Direct and preprocessed mode are both on: files that include a version header miss the first and hit the
     second. `stats_log` collects this build's own results; `commit_time` (s since 1970) replaces the clock in
-    `__DATE__` and `__TIME__`.
+    `__DATE__` and `__TIME__`. A cache with settings of its own, in `ccache.conf`, keeps its limit: a smaller one would
+    empty what others put there.
     """
+    limit = {} if (directory / "ccache.conf").is_file() else {"CCACHE_MAXSIZE": CACHE_SIZE}
     return {
+        **limit,
         "CCACHE_DIR": str(directory),
         "CCACHE_BASEDIR": str(tree),
         "CCACHE_NOHASHDIR": "1",
         "CCACHE_COMPILERCHECK": "content",
-        "CCACHE_MAXSIZE": CACHE_SIZE,
         "CCACHE_DIRECT": "1",
         "CCACHE_ABSSTDERR": "1",
         "CCACHE_STATSLOG": str(stats_log),
