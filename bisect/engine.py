@@ -7,8 +7,8 @@ from typing import Any
 
 from cpubisect.errors import UserError
 
-_SERVING = {"builders": "BUILDER", "workloads": "probe"}
-"""What a module of each room has if an engine may name it."""
+_SERVING = "PROGRAMS"
+"""What a module has if an engine may name it."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,7 @@ def module_of(engine: Engine, room: str) -> Any:
     names none."""
     wanted = {"builders": engine.builder, "workloads": engine.workload}[room]
     names = [found.name for found in pkgutil.iter_modules(importlib.import_module(f"cpubisect.{room}").__path__)]
-    if wanted in names and _serves(room, wanted):
-        return importlib.import_module(f"cpubisect.{room}.{wanted}")
-    there = ", ".join(name for name in names if _serves(room, name))
+    if wanted in names and hasattr(module := importlib.import_module(f"cpubisect.{room}.{wanted}"), _SERVING):
+        return module
+    there = ", ".join(name for name in names if hasattr(importlib.import_module(f"cpubisect.{room}.{name}"), _SERVING))
     raise UserError(f"the matrix gives {engine.name} the {room[:-1]} {wanted!r}, which does not exist", f"use {there}")
-
-
-def _serves(room: str, name: str) -> bool:
-    return hasattr(importlib.import_module(f"cpubisect.{room}.{name}"), _SERVING[room])

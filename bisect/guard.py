@@ -17,8 +17,9 @@ PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
 
-def descendants() -> list[int]:
-    """Process ids of all living descendants; orphans count, for this process is their subreaper."""
+def descendants(*, zombies: bool) -> list[int]:
+    """Process ids of all descendants; orphans count, for this process is their subreaper. A zombie may be a process
+    whose other threads still run."""
     from pathlib import Path
 
     children: dict[int, list[int]] = {}
@@ -28,7 +29,7 @@ def descendants() -> list[int]:
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
             except OSError:
                 continue
-            if fields[0] != "Z":
+            if zombies or fields[0] != "Z":
                 children.setdefault(int(fields[1]), []).append(int(entry.name))
     found: list[int] = []
     queue = [os.getpid()]
@@ -42,7 +43,7 @@ def descendants() -> list[int]:
 def kill_descendants() -> None:
     """Kill until nothing is left: a process may fork between the listing and the kill."""
     while reap():
-        for pid in descendants():
+        for pid in descendants(zombies=True):
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
@@ -122,7 +123,7 @@ def main() -> int:
 def kill_descendants_except_zombie(main_pid: int) -> None:
     """Kill everything but leave the command itself to be reaped by its own wait."""
     while True:
-        alive = descendants()
+        alive = descendants(zombies=False)
         if not alive:
             return
         for pid in alive:

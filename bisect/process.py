@@ -106,7 +106,8 @@ class Guarded:
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait for the end; False if `timeout_s` passed first."""
         if self._end is None:
-            # A wait for the guard itself would look only every 50 ms.
+            # A wait for the guard itself would look only every 50 ms. A report that was read with the one before is
+            # noticed when the guard ends and closes the pipe.
             if not self._readable.poll(None if timeout_s is None else timeout_s * 1000):
                 return False
             self._end = self._next_report()

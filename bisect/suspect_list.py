@@ -124,7 +124,8 @@ class _Measured:
         samples = queries.samples(store, row.id, test)
         self._counted = values_of(samples, INSTRUCTIONS)
         for sha, measured in (*queries.twins(store, row.id).items(), *self._ends.items()):
-            self._counted.setdefault(sha, self._counted.get(measured, []))
+            if counted := self._counted.get(measured):
+                self._counted.setdefault(sha, counted)
         self._probes: dict[int, list[SampleRow]] = {}
         for probe in samples:
             self._probes.setdefault(probe.build, []).append(probe)

@@ -16,7 +16,9 @@ _CXX = {"gcc": "g++", "clang": "clang++"}
 _ARCHIVERS = {"gcc": ("gcc-ar", "gcc-ranlib"), "clang": ("llvm-ar", "llvm-ranlib")}
 
 CACHE_SIZE = "20G"
-"""Limit of a compiler cache that has no settings of its own."""
+"""Limit of a compiler cache that has none of its own."""
+
+_OWN_LIMIT = re.compile(r"^\s*max_size\s*=", re.MULTILINE)
 
 
 def installed_toolchains(path: str | None = None) -> list[Toolchain]:
@@ -48,12 +50,13 @@ def cache_environment(directory: Path, tree: Path, stats_log: Path, commit_time:
     Paths below `tree` are hashed as relative ones and the working directory not at all; the compiler is known by its
     content. Direct and preprocessed mode are both on: files that include a version header miss the first and hit the
     second. `stats_log` collects this build's own results; `commit_time` (s since 1970) replaces the clock in
-    `__DATE__` and `__TIME__`. A cache with settings of its own, in `ccache.conf`, keeps its limit: a smaller one would
-    empty what others put there.
+    `__DATE__` and `__TIME__`. A limit that the cache's own settings give it stays: a smaller one would throw away what
+    others put there.
     """
-    limit = {} if (directory / "ccache.conf").is_file() else {"CCACHE_MAXSIZE": CACHE_SIZE}
+    settings = directory / "ccache.conf"
+    limited = settings.is_file() and _OWN_LIMIT.search(settings.read_text(errors="replace"))
     return {
-        **limit,
+        **({} if limited else {"CCACHE_MAXSIZE": CACHE_SIZE}),
         "CCACHE_DIR": str(directory),
         "CCACHE_BASEDIR": str(tree),
         "CCACHE_NOHASHDIR": "1",

@@ -57,6 +57,36 @@ def test_a_daemon_that_left_its_session_dies_with_the_block(tmp_path: Path) -> N
     assert not alive(daemon)
 
 
+def test_a_status_is_told_and_what_was_left_behind_is_gone(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    done = run(["sh", "-c", f"setsid sleep 1000 & echo $! > {pids}; exit 3"])
+    assert done.returncode == 3
+    assert not alive(int(pids.read_text()))
+
+
+def test_a_process_whose_first_thread_has_ended_is_killed_too(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    code = (
+        "import ctypes, os, pathlib, threading\n"
+        "threading.Thread(target=lambda: ctypes.CDLL(None).sleep(1000)).start()\n"
+        f"pathlib.Path('{pids}').write_text(str(os.getpid()))\n"
+        "ctypes.CDLL(None).pthread_exit(None)\n"
+    )
+    script = '"$1" -c "$2" & until grep -q Z /proc/$!/stat; do :; done; exit 3'
+    done = run(["sh", "-c", script, "sh", sys.executable, code], timeout_s=60)
+    assert done.returncode == 3
+    assert not (Path("/proc") / pids.read_text()).exists()
+
+
+def test_the_end_of_a_guard_that_was_killed_is_seen_again_and_again() -> None:
+    with Guarded(["sleep", "1000"]) as child:
+        parent = (Path("/proc") / str(child.pid) / "stat").read_text().rpartition(")")[2].split()[1]
+        os.kill(int(parent), signal.SIGKILL)
+        assert child.wait()
+        assert child.wait(0.0)
+        assert child.finished().returncode == -signal.SIGKILL
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_nothing_outlives_an_asker_that_was_killed(tmp_path: Path, number: signal.Signals) -> None:
     code = (
@@ -65,7 +95,9 @@ def test_nothing_outlives_an_asker_that_was_killed(tmp_path: Path, number: signa
         # Whoever runs the tests in the background may have it ignored.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "child = Guarded(['sh', '-c', 'setsid sleep 1000 & echo $!; exec sleep 1000'], output=sys.stdout.buffer)\n"
-        "print(child.pid, flush=True)\n"
+        # In one write: the command writes to the same pipe.
+        "sys.stdout.buffer.write(f'{child.pid}\\n'.encode())\n"
+        "sys.stdout.flush()\n"
         "child.wait()\n"
     )
     asker = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=tmp_path)

@@ -97,8 +97,10 @@ def test_the_cache_is_shared_by_trees_in_any_place(tmp_path: Path) -> None:
     assert b"Sep  9 2001" in (tmp_path / "second" / "tree" / "a.o").read_bytes()
 
 
-@pytest.mark.parametrize(("settings", "limit"), [("", "20.0G"), ("max_size = 70G\n", "70.0G")])
-def test_a_cache_with_settings_of_its_own_keeps_its_limit(tmp_path: Path, settings: str, limit: str) -> None:
+@pytest.mark.parametrize(
+    ("settings", "limit"), [("", "20.0G"), ("compression = true\n", "20.0G"), ("max_size = 70G\n", "70.0G")]
+)
+def test_a_cache_with_a_limit_of_its_own_keeps_it(tmp_path: Path, settings: str, limit: str) -> None:
     if settings:
         (tmp_path / "ccache.conf").write_text(settings)
     environment = {"PATH": "/usr/bin:/bin", **cache_environment(tmp_path, tmp_path / "tree", tmp_path / "log", 0)}
