@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from statistics import fmean, variance
 
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 CONFIDENCE = 0.99
 POWER = 0.9
@@ -99,7 +99,7 @@ def standard_error_percent(samples: Sequence[float]) -> float:
 @lru_cache(maxsize=1024)
 def _quantile(probability: float, freedom: float) -> float:
     """Student's; asked for again and again with the same few whole degrees of freedom."""
-    return float(student.ppf(probability, freedom))
+    return float(stdtrit(freedom, probability))
 
 
 def _relative_variance(samples: Sequence[float]) -> float | None:
