@@ -1,11 +1,19 @@
 """What many tests need: the embedded example's repository, made once, and a home directory of their own."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 from cpubisect.example.history import Generated, generate
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _interruptible() -> None:
+    """Whoever runs the tests in the background may have Ctrl-C ignored; what they start would ignore it too."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
