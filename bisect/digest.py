@@ -173,23 +173,25 @@ def levels(visits: Visits, sigma: float) -> tuple[Array, Array, float]:
         return means, np.diag(np.full(len(numbers), math.inf)), 0.0
     noise = np.diag(sigma**2 / visits.taken)
     squares = np.asarray([(drift * sigma) ** 2 for drift, _ in DRIFTS])
-    fits = [_fit(noise + square * visits.walk, design, visits.percent) for square in squares]
-    evidence = np.asarray([fit[2] for fit in fits]) + np.log([prior for _, prior in DRIFTS])
+    _, _, evidence = _fit(noise + squares[:, None, None] * visits.walk, design, visits.percent)
+    evidence += np.log([prior for _, prior in DRIFTS])
     weights = np.exp(evidence - evidence.max())
     square = float(squares @ weights / weights.sum())
     means, spread, _ = _fit(noise + square * visits.walk, design, visits.percent)
     return means, spread, math.sqrt(square)
 
 
-def _fit(covariance: Array, design: Array, values: Array) -> tuple[Array, Array, float]:
-    """Generalised least squares: coefficients, their covariance, and the restricted log likelihood."""
+def _fit(covariance: Array, design: Array, values: Array) -> tuple[Array, Array, Array]:
+    """Generalised least squares: coefficients, their covariance, and the restricted log likelihood; of each, if there
+    are several covariances."""
     weighted = np.linalg.solve(covariance, np.column_stack([design, values]))
-    precision = design.T @ weighted[:, :-1]
+    precision = design.T @ weighted[..., :-1]
     spread = np.linalg.inv(precision)
-    means = spread @ (design.T @ weighted[:, -1])
-    misfit = float(values @ weighted[:, -1] - means @ precision @ means)
+    explained = design.T @ weighted[..., -1:]
+    means = spread @ explained
+    misfit = weighted[..., -1] @ values - (means * explained).sum(axis=(-2, -1))
     size = np.linalg.slogdet(covariance)[1] + np.linalg.slogdet(precision)[1]
-    return means, spread, -0.5 * (float(size) + misfit)
+    return means[..., 0], spread, -0.5 * (size + misfit)
 
 
 def _centres(values: Array, hour: Array) -> Array:
@@ -201,15 +203,18 @@ def _centres(values: Array, hour: Array) -> Array:
     """
     lonely = _running_medians(values)
     starts = np.flatnonzero(np.diff(hour, prepend=-math.inf) > PAUSE_H)
+    if len(starts) == 1:
+        return lonely
     runs = np.split(np.arange(len(values)), starts[1:])
     return np.concatenate([_running_medians(values[run]) if len(run) > 1 else lonely[run] for run in runs])
 
 
 def _running_medians(values: Array) -> Array:
-    width = min(len(values), NEAR)
-    windows = np.sort(np.lib.stride_tricks.sliding_window_view(values, width), axis=1)
-    medians = windows[:, (width - 1) // 2]
-    return np.asarray(medians[np.clip(np.arange(len(values)) - width // 2, 0, len(medians) - 1)])
+    if len(values) <= NEAR:
+        return np.full(len(values), np.sort(values)[(len(values) - 1) // 2])
+    windows = np.sort(np.lib.stride_tricks.sliding_window_view(values, NEAR), axis=1)
+    medians = windows[:, (NEAR - 1) // 2]
+    return np.asarray(medians[np.clip(np.arange(len(values)) - NEAR // 2, 0, len(medians) - 1)])
 
 
 def _visits(number: Numbers, percent: Array, hour: Array, most: int) -> Visits:

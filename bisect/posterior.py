@@ -87,7 +87,7 @@ def posterior(data: Digest, mass: Callable[[int, int], float]) -> Posterior:
         + squares[:, 2, None, None] * visits.walk
     )
     gaps = tuple(itertools.pairwise(numbers))
-    dear = np.asarray([[float(number >= high) for _, high in gaps] for number in where])
+    dear = (where[:, None] >= np.asarray([high for _, high in gaps])[None, :]).astype(float)
     evidence, steps = _evidence(covariance, values, dear, scale)
     prior = np.log(np.asarray([max(mass(low, high), 1e-300) for low, high in gaps]))
     joint = evidence + prior[None, :] + np.asarray([g[3] for g in grid])[:, None]
@@ -111,13 +111,12 @@ def _evidence(covariance: Array, values: Array, dear: Array, scale: float) -> tu
 
     The good level has a flat prior; the step is normal around 0 with twice the ends' difference.
     """
-    inverse = np.linalg.inv(covariance)
     _, determinant = np.linalg.slogdet(covariance)
-    weighted = inverse @ values
-    ones = inverse.sum(axis=2)
+    solved = np.linalg.solve(covariance, np.column_stack([values, np.ones_like(values), dear]))
+    weighted, ones = solved[:, :, 0], solved[:, :, 1]
     a = ones.sum(axis=1)[:, None]
     b = ones @ dear
-    c = (dear * (inverse @ dear)).sum(axis=1) + 1 / (2 * scale) ** 2
+    c = (dear * solved[:, :, 2:]).sum(axis=1) + 1 / (2 * scale) ** 2
     u = weighted.sum(axis=1)[:, None]
     w = weighted @ dear
     det = a * c - b * b
