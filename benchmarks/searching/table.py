@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import groupby, pairwise
+from statistics import fmean
 
 from searching.cells import Cell
 from searching.exact import Tally
@@ -67,6 +68,50 @@ def headline(results: Results) -> Headline:
         faster_share=sum(faster) / len(faster) if faster else None,
         worst_ratio=max(ratios, default=None),
     )
+
+
+def accuracy(results: Results) -> Iterator[str]:
+    """One row for each kind of world: this product's answers in the histories in which one step dominates."""
+    yield from _header(
+        ["world", "histories", "right", "95 % interval", "more than the culprit", "no answer", "mean stated", "true"]
+    )
+    for cell, own in _dominated(results).items():
+        one = summarise(own)
+        stated = [(trial.probability, trial.true) for trial in own if trial.probability is not None]
+        yield _row(
+            [
+                cell.name,
+                str(one.trials),
+                f"{one.right * 100:.0f} %",
+                f"{one.right_low * 100:.1f}–{one.right_high * 100:.1f} %",
+                f"{one.sets * 100:.0f} %",
+                f"{one.none * 100:.0f} %",
+                f"{fmean(probability for probability, _ in stated):.4f}" if stated else "",
+                f"{fmean(true for _, true in stated):.4f}" if stated else "",
+            ]
+        )
+
+
+def accuracy_numbers(results: Results) -> dict[str, object]:
+    """The same in a few numbers: how many kinds of worlds and histories, the share of right answers with its 95 %
+    interval, that of the worst kind, and how many kinds can be told to be right in less than 99 %."""
+    by_cell = _dominated(results)
+    whole = summarise([trial for trials in by_cell.values() for trial in trials])
+    each = [summarise(trials) for trials in by_cell.values()]
+    return {
+        "cells": len(each),
+        "histories": whole.trials,
+        "right_share": round(whole.right, 4),
+        "right_interval": [round(whole.right_low, 4), round(whole.right_high, 4)],
+        "worst_cell": round(min(one.right for one in each), 4),
+        "cells_below": sum(not one.passes for one in each),
+    }
+
+
+def _dominated(results: Results) -> dict[Cell, list[Trial]]:
+    """The histories of each kind in which one step dominates, if there are any."""
+    by_cell = {cell: [trial for trial in trials if trial.dominated] for (cell, _), trials in results.items()}
+    return {cell: trials for cell, trials in by_cell.items() if trials}
 
 
 def _promised(results: Results, search: str) -> list[Trial]:

@@ -131,3 +131,25 @@ def test_a_page_without_a_place_for_the_tables_is_left_alone(tmp_path: Path) -> 
     assert done.returncode == 1
     assert "lacks the line" in done.stderr
     assert page.read_text() == "# Something else\n"
+
+
+def test_accuracy_counts_only_histories_in_which_one_step_dominates() -> None:
+    (right,) = carry_out(Work(EASY, OURS, 1, 0, 1))
+    wrong = replace(right, verdict=Verdict.WRONG, true=False)
+    drowned = replace(wrong, others=2.0)
+    other = Cell("More steps than one", World(size=64, step=20, others=2))
+    results: Results = {(EASY, OURS): [right] * 60 + [wrong] * 20 + [drowned] * 9, (other, OURS): [drowned]}
+    numbers = table.accuracy_numbers(results)
+    assert (numbers["cells"], numbers["histories"], numbers["cells_below"]) == (1, 80, 1)
+    assert numbers["right_share"] == numbers["worst_cell"] == 0.75
+    *_, row = table.accuracy(results)
+    assert row.split(" | ")[1:3] == ["80", "75 %"]
+
+
+def test_a_page_without_a_place_for_tables_is_refused(tmp_path: Path) -> None:
+    for kind in ("--full", "--accuracy"):
+        words = [ROOT / "benchmarks" / "search.py", kind, "--trials", "1", "--page", tmp_path / "x.md"]
+        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert "lacks the line that the tables come after" in done.stderr
+        assert "Traceback" not in done.stderr
