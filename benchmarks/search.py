@@ -1,8 +1,8 @@
 """This product's search beside its peers in simulated histories: `python benchmarks/search.py --small` or `--full`.
 
 `--small` covers every kind of world with few trials and prints a table and, as its last line, one JSON object.
-`--full` writes its tables into `docs/search-benchmark.md`, after the text that is there. `--accuracy` leaves the peers
-out and so has more trials of this product, where it promises to be right; its table goes into
+`--full` writes its tables into `docs/search-benchmark.md`, after the text that is there. `--accuracy` leaves out
+the peers and the worlds with further steps, and so has more trials of this product; its table goes into
 `docs/search-accuracy.md`. What these two have finished is kept under `build/` and not done again. All are the same for
 the same `--seed`.
 """
@@ -53,9 +53,10 @@ def full(seed: int, trials: int, processes: int, page: Path) -> None:
 
 
 def accuracy(seed: int, trials: int, processes: int, page: Path) -> None:
-    """This product alone where it promises to be right, into the documentation; raises SystemExit likewise."""
+    """This product alone where there is one step and it promises to be right, into the documentation; raises SystemExit
+    likewise."""
     head = before_mark(page, "--accuracy")
-    promised = [cell for cell in cells.full() if cell.promised]
+    promised = [cell for cell in cells.full() if cell.promised and not cell.world.others]
     results = run(list(pieces(promised, {OURS: trials}, seed)), processes, KEPT)
     numbers = json.dumps(table.accuracy_numbers(results))
     about = f"\nSeed {seed}, {trials} histories of each kind: `{numbers}`\n"

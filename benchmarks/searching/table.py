@@ -71,13 +71,13 @@ def headline(results: Results) -> Headline:
 
 
 def accuracy(results: Results) -> Iterator[str]:
-    """One row for each kind of world: this product's answers in the histories in which one step dominates."""
+    """One row for each kind of world: this product's answers."""
     yield from _header(
         ["world", "histories", "right", "95 % interval", "more than the culprit", "no answer", "mean stated", "true"]
     )
-    for cell, own in _dominated(results).items():
-        one = summarise(own)
-        stated = [(trial.probability, trial.true) for trial in own if trial.probability is not None]
+    for (cell, _), trials in results.items():
+        one = summarise(trials)
+        stated = [(trial.probability, trial.true) for trial in trials if trial.probability is not None]
         yield _row(
             [
                 cell.name,
@@ -95,9 +95,8 @@ def accuracy(results: Results) -> Iterator[str]:
 def accuracy_numbers(results: Results) -> dict[str, object]:
     """The same in a few numbers: how many kinds of worlds and histories, the share of right answers with its 95 %
     interval, that of the worst kind, and how many kinds can be told to be right in less than 99 %."""
-    by_cell = _dominated(results)
-    whole = summarise([trial for trials in by_cell.values() for trial in trials])
-    each = [summarise(trials) for trials in by_cell.values()]
+    whole = summarise([trial for trials in results.values() for trial in trials])
+    each = [summarise(trials) for trials in results.values()]
     return {
         "cells": len(each),
         "histories": whole.trials,
@@ -106,12 +105,6 @@ def accuracy_numbers(results: Results) -> dict[str, object]:
         "worst_cell": round(min(one.right for one in each), 4),
         "cells_below": sum(not one.passes for one in each),
     }
-
-
-def _dominated(results: Results) -> dict[Cell, list[Trial]]:
-    """The histories of each kind in which one step dominates, if there are any."""
-    by_cell = {cell: [trial for trial in trials if trial.dominated] for (cell, _), trials in results.items()}
-    return {cell: trials for cell, trials in by_cell.items() if trials}
 
 
 def _promised(results: Results, search: str) -> list[Trial]:
