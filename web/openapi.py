@@ -57,7 +57,7 @@ def _paths() -> Json:
     one = "/api/bisections/{bisection}"
     return {
         "/api/bisections": {
-            "get": _read("All bisections, newest first", models.Listing, query=[("page", {**_ID, "maximum": 999_999})]),
+            "get": _read("All bisections, newest first", models.Listing, query=[("page", {**_COUNT, "minimum": 1})]),
             "post": _begin(),
         },
         one: {"get": _read("One bisection", models.Overview, path=["bisection"], query=[("test", _TEXT)])},

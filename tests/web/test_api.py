@@ -52,6 +52,20 @@ def test_every_operation_answers_as_described(known: Known, path: str, method: s
     answers()
 
 
+def test_numbers_are_taken_within_the_bounds_that_are_described(known: Known) -> None:
+    client = application(known.home).test_client()
+    tried = 0
+    for path, operations in document()["paths"].items():
+        for parameter in operations.get("get", {}).get("parameters", ()):
+            bounds = parameter["schema"]
+            if parameter["in"] == "query" and bounds["type"] == "integer":
+                asked = [bounds["minimum"] - 1, bounds["minimum"], bounds["maximum"], bounds["maximum"] + 1]
+                where = path.format(bisection=1) + f"?{parameter['name']}="
+                assert [client.get(f"{where}{number}").status_code for number in asked] == [422, 200, 200, 422], where
+                tried += 1
+    assert tried == 5
+
+
 def test_what_is_there_is_answered_as_described(known: Known) -> None:
     """The made-up requests seldom hit what exists: here each shape is checked with something in it."""
     app = application(known.home, token=TOKEN)
