@@ -2,12 +2,9 @@
 
 import contextlib
 import fcntl
-import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from cpubisect import queries
 from cpubisect.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
@@ -17,6 +14,7 @@ from cpubisect.builders.carry import carry_out
 from cpubisect.engine import module_of
 from cpubisect.errors import UserError
 from cpubisect.paths import Home
+from cpubisect.scratch import scratch
 from cpubisect.store import BuildRow, ProbeRow
 from cpubisect.version import Version
 from cpubisect.workloads.probe import Counter, ProbeError, ProbeRequest, Test
@@ -294,38 +292,8 @@ class Lab:
 
 
 @contextlib.contextmanager
-def scratch(work: Path) -> Iterator[Path]:
-    """An empty private directory, removed afterwards; a locked file beside it marks it as in use."""
-    with contextlib.ExitStack() as stack:
-        with _locked(work / "gate"):
-            path = Path(tempfile.mkdtemp(prefix="s", dir=work))
-            mark = path.with_name(path.name + ".lock")
-            stack.enter_context(_locked(mark))
-        try:
-            yield path
-        finally:
-            shutil.rmtree(path, ignore_errors=True)
-            mark.unlink(missing_ok=True)
-
-
-def remove_leftovers(work: Path) -> None:
-    """Remove scratch directories whose owner is gone."""
-    with _locked(work / "gate"):
-        for mark in work.glob("s*.lock"):
-            with contextlib.suppress(BlockingIOError), _locked(mark, fcntl.LOCK_EX | fcntl.LOCK_NB):
-                shutil.rmtree(mark.with_suffix(""), ignore_errors=True)
-                mark.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
 def only_probe(home: Home) -> Iterator[None]:
     """Held while a probe runs: one at a time per host, across all bisections."""
-    with _locked(home.root / "probe.lock"):
-        yield
-
-
-@contextlib.contextmanager
-def _locked(path: Path, how: int = fcntl.LOCK_EX) -> Iterator[None]:
-    with path.open("w") as file:
-        fcntl.flock(file, how)
+    with (home.root / "probe.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -16,11 +16,11 @@ from cpubisect.builders.toolchain import installed_toolchains
 from cpubisect.engine import Engine
 from cpubisect.errors import UserError
 from cpubisect.history import History
-from cpubisect.lab import remove_leftovers
 from cpubisect.locks import hold, is_held
 from cpubisect.panel import answer
 from cpubisect.paths import Home
 from cpubisect.question import MetricChoice, Question
+from cpubisect.scratch import remove_leftovers
 from cpubisect.store import Store
 from cpubisect.workloads.catalog import find_test
 from cpubisect.workloads.counters import choose, examine

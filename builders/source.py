@@ -6,11 +6,9 @@ the clone is only ever read.
 """
 
 import contextlib
-import fcntl
 import os
 import re
 import shutil
-import uuid
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +17,7 @@ from cpubisect.builders.build import Edit
 from cpubisect.builders.shop import CommandFailed
 from cpubisect.errors import UserError
 from cpubisect.process import Finished, run
+from cpubisect.scratch import remove_leftovers, scratch
 
 _EMPTY_TREE = {"sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904"}
 _GIT_TIMEOUT_S = 3600.0
@@ -134,12 +133,12 @@ class SourceTree:
 def checked_out(repository: Path, commit: str, directory: Path) -> Iterator[SourceTree]:
     """A tree at `commit` in a fresh directory below `directory`, removed afterwards whatever happens.
 
-    The lock on a file beside it lasts as long as this process: what a killed one left is removed by the next call.
+    What a killed process left there is removed by the next call.
     Raises UserError if the repository does not have the commit, CommandFailed if git fails.
     """
     objects, settings = _borrowable(repository, commit)
     remove_leftovers(directory)
-    with _private_place(directory) as place:
+    with scratch(directory) as place:
         tree = SourceTree(place)
         tree.path.mkdir()
         tree.git("init", "--quiet", "--template=", f"--object-format={settings['format']}")
@@ -150,55 +149,6 @@ def checked_out(repository: Path, commit: str, directory: Path) -> Iterator[Sour
             shutil.copyfile(shallow, tree.path / ".git" / "shallow")
         tree.git("checkout", "--quiet", "--force", "--detach", settings["commit"])
         yield tree
-
-
-def remove_leftovers(directory: Path) -> int:
-    """Remove the trees of runs that are gone; how many there were."""
-    removed = 0
-    for mark in sorted(directory.glob("*.lock")):
-        with contextlib.suppress(OSError), mark.open("r+") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if not _is_same_file(file.fileno(), mark):
-                continue
-            _remove(mark.with_suffix(""))
-            mark.unlink()
-            removed += 1
-    return removed
-
-
-@contextlib.contextmanager
-def _private_place(directory: Path) -> Iterator[Path]:
-    directory.mkdir(parents=True, exist_ok=True)
-    while True:
-        place = directory.resolve() / f"build-{uuid.uuid4().hex[:12]}"
-        mark = place.with_name(f"{place.name}.lock")
-        with mark.open("x") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            if not _is_same_file(file.fileno(), mark):
-                continue
-            try:
-                place.mkdir()
-                yield place
-            finally:
-                _remove(place)
-                mark.unlink(missing_ok=True)
-            return
-
-
-def _is_same_file(descriptor: int, path: Path) -> bool:
-    """False if somebody removed the lock file before we got the lock."""
-    try:
-        return os.fstat(descriptor).st_ino == path.stat().st_ino
-    except FileNotFoundError:
-        return False
-
-
-def _remove(directory: Path) -> None:
-    """Remove a directory, also one that a dying compiler still writes into."""
-    for _ in range(100):
-        shutil.rmtree(directory, ignore_errors=True)
-        if not directory.exists():
-            return
 
 
 def _borrowable(repository: Path, commit: str) -> tuple[str, Mapping[str, str]]:

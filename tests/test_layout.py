@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("bisect", "builders", "workloads", "web", "example")
-LEAVES = {"errors", "version", "process", "engine"}
+LEAVES = {"errors", "version", "process", "scratch", "engine"}
 PURE = {
     *("changepoint", "channel", "choice", "costs", "digest", "ends", "flame", "flame_picture", "path", "posterior"),
     *("price", "search", "situation", "stats", "suspects", "variables", "verdict", "harmless", "shorten"),

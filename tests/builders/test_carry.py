@@ -11,8 +11,8 @@ from small_trees import GOOD, MAKEFILE, TOOLCHAINS, commit, recipe_for, settings
 from cpubisect.builders.build import BuildResult, BuildSettings, Edit, Outcome, Recipe, RepairRule
 from cpubisect.builders.carry import carry_out
 from cpubisect.builders.rocksdb import BUILDER
-from cpubisect.builders.source import remove_leftovers
 from cpubisect.errors import UserError
+from cpubisect.scratch import remove_leftovers
 
 
 class Yard:

@@ -5,7 +5,7 @@ from small_trees import GOOD, commit, git, state_of
 
 from cpubisect.builders.build import Edit
 from cpubisect.builders.shop import CommandFailed
-from cpubisect.builders.source import checked_out, remove_leftovers
+from cpubisect.builders.source import checked_out
 from cpubisect.errors import UserError
 
 
@@ -50,17 +50,16 @@ def test_settings_of_the_user_do_not_reach_the_tree(
         assert (tree.path / "main.cc").read_bytes() == GOOD["main.cc"].encode()
 
 
-def test_trees_in_use_are_no_leftovers(clone: Path, tmp_path: Path) -> None:
+def test_what_a_killed_run_left_is_removed_before_a_tree_is_made(clone: Path, tmp_path: Path) -> None:
     trees = tmp_path / "trees"
     with checked_out(clone, "HEAD", trees) as first, checked_out(clone, "HEAD", trees) as second:
         assert first.path != second.path
-        assert remove_leftovers(trees) == 0
         assert first.path.is_dir()
-    (trees / "build-dead").mkdir()
-    (trees / "build-dead" / "file").write_text("left")
-    (trees / "build-dead.lock").write_text("")
+        (trees / "dead").mkdir()
+        (trees / "dead" / "file").write_text("left")
+        (trees / "dead.lock").write_text("")
     with checked_out(clone, "HEAD", trees):
-        assert not (trees / "build-dead").exists()
+        assert not (trees / "dead").exists()
     assert list(trees.iterdir()) == []
 
 

@@ -1,0 +1,66 @@
+"""Empty private directories for work under way; what a killed run left of them is removed by a later one."""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def scratch(directory: Path) -> Iterator[Path]:
+    """An empty private place below `directory` (created if need be), removed afterwards whatever happens.
+
+    A locked file beside it marks it as in use. The mark is there before the place and after it, so that no moment to
+    be killed at leaves a place without a mark; the lock lasts as long as this process.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    while True:
+        # Sockets are put in here, and a socket's path has at most 107 bytes.
+        place = directory.resolve() / f"s{uuid.uuid4().hex[:8]}"
+        mark = place.with_name(f"{place.name}.lock")
+        try:
+            file = mark.open("x")
+        except FileExistsError:
+            continue
+        with file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if not _is_same_file(file.fileno(), mark):
+                continue
+            try:
+                place.mkdir()
+                yield place
+            finally:
+                _remove(place, mark)
+            return
+
+
+def remove_leftovers(directory: Path) -> int:
+    """Remove the places of runs that are gone; how many there were."""
+    removed = 0
+    for mark in sorted(directory.glob("*.lock")):
+        with contextlib.suppress(OSError), mark.open("r+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_same_file(file.fileno(), mark):
+                removed += _remove(mark.with_suffix(""), mark)
+    return removed
+
+
+def _is_same_file(descriptor: int, path: Path) -> bool:
+    """False if somebody removed the lock file before we got the lock."""
+    try:
+        return os.fstat(descriptor).st_ino == path.stat().st_ino
+    except FileNotFoundError:
+        return False
+
+
+def _remove(place: Path, mark: Path) -> bool:
+    """Remove a place, also one that a dying program still writes into; it keeps its mark as long as it exists."""
+    for _ in range(100):
+        shutil.rmtree(place, ignore_errors=True)
+        if not place.exists():
+            mark.unlink(missing_ok=True)
+            return True
+    return False
