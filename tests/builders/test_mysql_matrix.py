@@ -83,7 +83,8 @@ def test_bundled_ssl_while_there_is_one(release: str, kind: str) -> None:
 def test_a_new_openssl_is_taken_where_the_system_s_is_used() -> None:
     condition = 'IF(OPENSSL_LIBRARY AND\n   OPENSSL_MAJOR_VERSION STREQUAL "1"\n  )\n'
 
-    assert edited("5.6.51", "cmake/ssl.cmake", condition) == "IF(OPENSSL_LIBRARY AND\n   TRUE\n  )\n"
+    for release in ("5.6.51", "5.7.28", "5.7.44"):
+        assert edited(release, "cmake/ssl.cmake", condition) == "IF(OPENSSL_LIBRARY AND\n   TRUE\n  )\n"
     assert edited("5.6.27", "cmake/ssl.cmake", condition) == condition
 
 
