@@ -150,6 +150,9 @@ def _recipes(
     One compiler for all commits where the matrix allows it: a step between compilers would look like a regression.
     """
     toolchains = installed_toolchains()
+    here = [toolchain.name for toolchain in toolchains]
+    if wanted and here and wanted not in here:
+        raise UserError(f"no compiler {wanted!r} on this host", f"use {', '.join(here)}, or install it")
     versions, systems = [], []
     for sha in ends:
         version = history.version_at(sha)

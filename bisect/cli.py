@@ -21,7 +21,7 @@ from cpubisect.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.ask import Ask, ask
 from cpubisect.attach import State, Wish, attach, ending, preview
 from cpubisect.builders.matrix import Matrix
-from cpubisect.command import explained
+from cpubisect.command import Commands, explained
 from cpubisect.display import Display, describe, latest
 from cpubisect.errors import UserError
 from cpubisect.paths import Home
@@ -63,7 +63,7 @@ def _finite(_context: click.Context, _parameter: click.Parameter, value: float |
     return value
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="cpubisect")
 def main() -> None:
     """Find the commit that made a MySQL or RocksDB query cost more CPU.
@@ -128,13 +128,13 @@ def start(as_json: bool, quiet: bool, **options: Any) -> None:
 
 
 @main.command()
-@click.argument("bisection", metavar="ID", type=int, required=False)
+@click.argument("bisection", metavar="[ID]", type=int, required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on standard output, and only that.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @click.option("--queued", is_flag=True, hidden=True, help="Only if it is still queued: how a worker begins one.")
 @explained
 def resume(bisection: int | None, as_json: bool, quiet: bool, queued: bool) -> None:
-    """Go on with bisection ID (default: the latest unfinished one); nothing finished is done again."""
+    """Go on with bisection ID (default: the latest interrupted one); nothing finished is done again."""
     session = _session()
     if bisection is None:
         unfinished = [row.id for row in session.store.bisections() if session.state(row.id, row.state) == "interrupted"]
@@ -391,7 +391,7 @@ def suspects(bisection: int | None, inside: str, limit: int, as_json: bool) -> N
 @click.option("--json", "as_json", is_flag=True)
 @explained
 def tests(engine: str | None, matrix: Path | None, as_json: bool) -> None:
-    """List the named tests per engine, with their groups and parameters."""
+    """List the named tests per engine, by group; with --json also their parameters, which `start --set` takes."""
     loaded = Matrix.load(matrix)
     engines = [engine_named(loaded, engine)] if engine else loaded.engines()
     found = {e.name: tests_of(e) for e in engines}

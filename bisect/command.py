@@ -1,10 +1,11 @@
 """What every command of the command line shares: bad input is one line, never a traceback."""
 
+import contextlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import click
 
@@ -31,3 +32,30 @@ def explained(command: Callable[P, R]) -> Callable[P, R]:
             sys.exit(1)
 
     return wrapper
+
+
+class Commands(click.Group):
+    """A group of commands; arguments that fit none of them are one line on standard error and exit code 2 too."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """As in click, for the options before the command."""
+        with _in_one_line():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """As in click, for the command and its arguments."""
+        with _in_one_line():
+            return super().invoke(ctx)
+
+
+@contextlib.contextmanager
+def _in_one_line() -> Iterator[None]:
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise
+    except click.UsageError as error:
+        problem = " ".join(error.format_message().split()).removesuffix(".")
+        asked = error.ctx.command_path if error.ctx else "bisect"
+        click.echo(f"bisect: {problem}: `{asked} --help` says more", err=True)
+        sys.exit(BAD_INPUT)

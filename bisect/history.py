@@ -155,7 +155,7 @@ class History:
         if graph.is_ancestor(bad, good):
             raise UserError(
                 f"bad {bad[:12]} is older than good {good[:12]} and part of it",
-                "swap them, or look for what made it faster with --find improvement",
+                "swap them; what made it faster is found with --find improvement, good being the older one there too",
             )
         span = graph.span(good, bad)
         if span is None:

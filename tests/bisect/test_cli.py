@@ -67,6 +67,29 @@ def test_reversed_order(home: Path, example: Generated) -> None:
     assert "swap" in line
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("--nosuch", "No such option"),
+        ("nosuch", "No such command"),
+        ("start v1.0.0", "Missing argument 'BAD'"),
+        ("start v1.0.0 v1.4.0", "Missing option '--test'"),
+        ("start v1.0.0 v1.4.0 --test seekrandom --rows 0", "--rows"),
+        ("start v1.0.0 v1.4.0 --test seekrandom --min-step nan", "finite"),
+        ("start v1.0.0 v1.4.0 --test seekrandom --set rows", "NAME=VALUE"),
+        ("report seven", "not a valid integer"),
+        ("report 1 --format pdf", "'markdown'"),
+    ],
+)
+def test_what_no_command_takes(words: str, says: str) -> None:
+    assert "--help` says more" in refused(*words.split(), says=says)
+
+
+def test_a_compiler_that_is_not_there(home: Path, example: Generated) -> None:
+    words = ("start", "v1.0.0", "v1.4.0", "--test", "seekrandom", "--repo", str(example.path), "--toolchain", "gcc-1")
+    assert "gcc-12" in refused(*words, says="'gcc-1'")
+
+
 def test_an_unknown_test_names_near_ones(home: Path, example: Generated) -> None:
     line = refused("start", "v1.0.0", "v1.4.0", "--test", "seekrandon", "--repo", str(example.path), says="seekrandon")
     assert "seekrandom" in line
