@@ -61,8 +61,7 @@ def examine(root: Path, compilers: Sequence[str], files: Files | None = None) ->
         host_knobs.disk(root),
         judge_noise(noise.measure()),
         *(host_tools.tool(tool) for tool in host_tools.TOOLS),
-        host_tools.some_compiler(compilers),
-        *(host_tools.compiler(name) for name in compilers),
+        *host_tools.compilers(compilers),
         *host_tools.headers(compilers),
     ]
 
