@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from cpubisect import queries
 from cpubisect.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.bench import Bench
 from cpubisect.builders.build import BuildSettings, Outcome, Recipe
@@ -179,7 +178,7 @@ class Lab:
                 return done
             latest = [row.error for row in rows[-PROBE_ATTEMPTS:]]
             failing = len(latest) == PROBE_ATTEMPTS and all(latest)
-            if failing and (failed_now == PROBE_ATTEMPTS or not self._has_worked(build)):
+            if failing and (failed_now >= PROBE_ATTEMPTS or not self._has_worked(build)):
                 raise Unobservable(f"probe: {latest[-1]}")
             failed_now += not self._make_probe(build, purpose)
 
@@ -205,8 +204,13 @@ class Lab:
         return {row.sha: row for row in rows if row.outcome == Outcome.BUILT}
 
     def failures(self) -> dict[str, str]:
-        """Commits that this bisection could not build, with why."""
-        return queries.failures(self._bench.store, self._bench.bisection)
+        """Commits that this bisection could not build by today's recipe, with why."""
+        found: dict[str, str] = {}
+        for build, _ in self._bench.store.builds(self._bench.bisection):
+            with contextlib.suppress(UserError):
+                if build.outcome != Outcome.BUILT and build.recipe_key == self._recipe(build.sha).key():
+                    found[build.sha] = build.first_error or build.outcome
+        return found
 
     def kept(self, shas: Sequence[str]) -> frozenset[str]:
         """Those of some commits that need not be built: the binary of today's recipe is there, from any bisection."""

@@ -222,15 +222,17 @@ def last_class(store: Store, bisection: int, path: str) -> dict[str, str]:
 
 
 def failures(store: Store, bisection: int) -> dict[str, str]:
-    """The commits of a bisection that do not build, each with the first line that says why."""
+    """The commits of a bisection that do not build by any recipe tried, each with the first line that says why."""
     table = schema.builds
     query = (
         select(table.c.sha, table.c.first_error, table.c.outcome)
         .join(schema.uses, schema.uses.c.build == table.c.id)
-        .where(schema.uses.c.bisection == bisection, table.c.outcome != "built")
+        .where(schema.uses.c.bisection == bisection)
         .order_by(table.c.id)
     )
-    return {row[0]: row[1] or row[2] for row in store.read(query)}
+    rows = store.read(query)
+    built = {sha for sha, _, outcome in rows if outcome == "built"}
+    return {sha: error or outcome for sha, error, outcome in rows if sha not in built}
 
 
 def lengths(store: Store, bisection: int) -> dict[str, int]:

@@ -40,6 +40,7 @@ class BuildRow:
     cache_misses: int
     log: str
     diff: str
+    recipe_key: str
     recipe: Json
     repairs: list[Json]
     compiled: list[str]

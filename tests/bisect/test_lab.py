@@ -1,13 +1,17 @@
 """One lab over a small history: what its host breaks for a while is not held against a commit."""
 
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 from small_bisections import BENCH, begun, cost, history, tree
 
+from cpubisect import queries
 from cpubisect.bench import Bench
 from cpubisect.builders.build import BuildResult, Outcome
+from cpubisect.builders.matrix import Matrix, locate_matrix
 from cpubisect.errors import UserError
 from cpubisect.lab import PROBE_ATTEMPTS, Lab, Purpose, Unobservable
 from cpubisect.question import MetricChoice
@@ -83,6 +87,44 @@ def test_a_build_that_did_not_end_well_is_not_made_again(home: Path, tmp_path: P
     with pytest.raises(Unobservable, match="it went wrong"):
         Lab(bench).build(shas[2])
     assert len(bench.store.builds(bench.bisection)) == 1
+
+
+def test_a_rule_that_repairs_a_commit_makes_it_a_candidate_again(home: Path, tmp_path: Path) -> None:
+    shas = history(tree(1000), cost(1000, "#error not today\n")).write(tmp_path / "kv")
+    bench = opened(tmp_path / "kv", shas[1])
+    with pytest.raises(Unobservable, match="not today"):
+        Lab(bench).build(shas[2])
+    assert Lab(bench).failures().keys() == queries.failures(bench.store, bench.bisection).keys() == {shas[2]}
+    edit = '{file: cost.h, find: "#error.*", replace: "", why: w}'
+    rule = f'      - versions: "*"\n        why: w\n        edits: [{edit}]\n'
+    before, mine, after = locate_matrix().read_text().partition("\n  mysql:\n")
+    repaired = tmp_path / "matrix.yaml"
+    repaired.write_text(f"{before.rstrip()}\n{rule}{mine}{after}")
+    bench = replace(bench, matrix=Matrix.load(repaired))
+    assert not Lab(bench).failures()
+    Lab(bench).build(shas[2])
+    assert not Lab(bench).failures()
+    assert not queries.failures(bench.store, bench.bisection)
+
+
+def test_failures_on_both_sides_of_a_success_end_in_so_many_attempts(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: Broken
+) -> None:
+    shas = history({**tree(1000), **broken.program()}, cost(1100)).write(tmp_path / "kv")
+    bench = opened(tmp_path / "kv", shas[1])
+    make, asked = Lab._make_probe, count(1)
+
+    def breaks(lab: Lab, *arguments: Any) -> bool:
+        number = next(asked)
+        assert number < 10, "it would have gone on for ever"
+        broken.file.unlink(missing_ok=True)
+        if number != 2:
+            broken.set()
+        return make(lab, *arguments)
+
+    monkeypatch.setattr(Lab, "_make_probe", breaks)
+    with pytest.raises(Unobservable, match="probe"):
+        Lab(bench).probes(shas[1], Purpose.CLOCK, 3)
 
 
 def test_an_end_that_cannot_be_probed_any_more_interrupts_and_loses_nothing(
