@@ -16,6 +16,10 @@ _CONFIG = (
     "core.fsmonitor=false",
     "protocol.ext.allow=never",
     "i18n.logOutputEncoding=UTF-8",
+    "color.ui=false",
+    "color.grep=false",
+    "grep.column=false",
+    "grep.lineNumber=false",
 )
 _OPTIONS = tuple(word for setting in _CONFIG for word in ("-c", setting))
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")

@@ -13,6 +13,9 @@ _HEADERS = (".h", ".hh", ".hpp")
 _PATCHES_AT_ONCE = 50
 _PATHS_AT_ONCE = 2000
 
+# A quarter of what Linux allows for a command line: only a change of the whole tree names more.
+_MOST_BYTES = 500_000
+
 _DEFINING = r"^(class|struct)[[:space:]]|^[A-Za-z_~].*[A-Za-z0-9_]\("
 _CLASS = re.compile(r"(?:class|struct)\s+(?:\w+\s+)*?(\w+)\s*(?:<.*>)?\s*(?:final\s*)?(?:$|[:{])")
 _FUNCTION = re.compile(r"((?:\w+(?:<[^<>()]*>)?::)*~?[A-Za-z_]\w*)\s*\(")
@@ -31,8 +34,8 @@ class Change:
 def changes(repository: Repository, commits: Sequence[tuple[str, str]]) -> Iterator[Change]:
     """What each (sha, parent) changes in source files, in order.
 
-    A commit whose blobs cannot be read, as in a partial clone, comes with its files and without lines. Raises GitError
-    if even the trees cannot be read.
+    A commit whose blobs cannot be read, as in a partial clone, or that changes nearly all files there are comes with
+    its files and without lines. Raises GitError if even the trees cannot be read.
     """
     for first in range(0, len(commits), _PATCHES_AT_ONCE):
         some = commits[first : first + _PATCHES_AT_ONCE]
@@ -65,6 +68,8 @@ def _diffs(
         return {}
     paths = sorted({path for sha, _ in commits for path in files[sha]})
     try:
+        if sum(len(path.encode()) + 1 for path in paths) > _MOST_BYTES:
+            raise GitError(f"{len(paths)} paths do not fit on a command line")
         output = repository.text(
             *("diff-tree", "--stdin", "--always", "-r", "-p", "-U0", "--no-renames", "--no-ext-diff"),
             *("--no-textconv", "--", *paths),

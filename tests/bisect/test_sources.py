@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 from repositories import Story, git
 
+from cpubisect import sources
 from cpubisect.repository import Repository
 from cpubisect.sources import changes, defined_by, definitions
 
@@ -53,6 +54,33 @@ def test_changes_are_those_of_source_files(written: tuple[Repository, dict[int, 
     assert (third.files, list(third.lines)) == ((), [])
     assert fourth.files == ("kv/table.h", "odd name.cc")
     assert {"---x;", "+--x;", "-int Hash(int);"} & set(fourth.lines) == {"+--x;", "-int Hash(int);"}
+
+
+def test_settings_of_the_clone_s_owner_change_nothing(written: tuple[Repository, dict[int, str]]) -> None:
+    repository, shas = written
+    paths = ["kv/table.cc", "kv/table.h", "odd name.cc"]
+    plain = definitions(repository, shas[1], paths), list(changes(repository, pairs(shas, 2, 3, 4)))
+    for name, value in {
+        **{"grep.lineNumber": "true", "grep.column": "true", "grep.fullName": "false", "grep.patternType": "fixed"},
+        **{"color.ui": "always", "color.grep": "always", "color.diff": "always"},
+        **{"diff.noprefix": "true", "diff.context": "9", "diff.renames": "copies", "core.quotePath": "true"},
+    }.items():
+        git(repository.path, "config", name, value)
+    told = Repository(repository.path)
+    assert (definitions(told, shas[1], paths), list(changes(told, pairs(shas, 2, 3, 4)))) == plain
+
+
+@pytest.mark.parametrize(("limit", "told"), [(1000, 3), (30, 3), (5, 0)])
+def test_paths_that_do_not_fit_on_a_command_line_are_asked_for_in_parts_or_not_at_all(
+    written: tuple[Repository, dict[int, str]], monkeypatch: pytest.MonkeyPatch, limit: int, told: int
+) -> None:
+    repository, shas = written
+    asked = pairs(shas, 2, 3, 4)
+    files = [change.files for change in changes(repository, asked)]
+    monkeypatch.setattr(sources, "_MOST_BYTES", limit)
+    found = list(changes(repository, asked))
+    assert [change.files for change in found] == files
+    assert sum(bool(change.lines) or not change.files for change in found) == max(told, 1)
 
 
 def test_many_commits_come_in_order(tmp_path: Path) -> None:
