@@ -89,7 +89,7 @@ def points(part: Situation, low: int, high: int) -> list[int]:
     """Unmeasured numbers of a gap that are worth weighing: all, or evenly spread ones and those that are built.
 
     Next to a commit that can't be built there is likely another: a number is left out if a failure is nearer than an
-    eighth of the distance between the failure and the far end of the gap.
+    eighth of the gap.
     """
     failures = sorted(n for n in part.dead if low < n < high)
     inside = range(low + 1, high)

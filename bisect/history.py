@@ -222,11 +222,6 @@ class History:
         rows = (row.partition("\t") for row in listing.split("\0") if row)
         return {path: about.startswith("100") for about, _, path in rows}
 
-    def changed_paths(self, sha: str, parent: str | None = None) -> tuple[str, ...]:
-        """The paths that differ between a commit and `parent` (default: its first; a root commit: all its files)."""
-        ((_, paths),) = self.changes([(sha, parent or next(iter(self._graph_of(sha).parents[sha]), ""))])
-        return paths
-
     def describe(self, sha: str) -> CommitDetails:
         """Author, dates, message and the lines changed in each file."""
         fields = self._repository.text(

@@ -36,7 +36,8 @@ def build_share(distance: float) -> float:
 def full_build(seconds: float, hits: int, misses: int) -> float:
     """What a build would have taken with an empty compiler cache, from one that found `hits` of its objects there.
 
-    A hit costs about a sixtieth of a compilation (6 s against 1,120 s for 346 objects, linking included).
+    A hit costs about a sixtieth of a compilation: with RocksDB 9 s for 329 hits and one compilation, linking included,
+    against 412 s for 320 compilations.
     """
     done = misses + hits / 60
     return seconds * (misses + hits) / done if done else seconds

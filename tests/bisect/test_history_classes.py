@@ -104,14 +104,16 @@ def test_a_merge_inside_is_compared_with_the_line_it_merged(clone: tuple[History
     assert dict(history.changes(pairs))[shas[9]] == ("README.md", "mysql-test/CMakeLists.txt", "sql/b.cc")
 
 
-def test_changed_paths(clone: tuple[History, dict[int, str]]) -> None:
+def test_what_commits_change(clone: tuple[History, dict[int, str]]) -> None:
     history, shas = clone
-    assert history.changed_paths(shas[1]) == ("mysql-test/a.test", "sql/a.cc", "tool.sh")
-    assert history.changed_paths(shas[3]) == ("README.md", "sql/a.cc")
-    assert history.changed_paths(shas[5]) == ()
-    assert history.changed_paths(shas[10]) == ("README.md", "sql/b.cc")
-    assert history.changed_paths(shas[10], shas[8]) == ("mysql-test/CMakeLists.txt",)
-    assert history.changed_paths(shas[11]) == ("mysql-test/a.test",)
+    pairs = [(shas[1], ""), (shas[3], shas[2]), (shas[5], shas[4]), (shas[10], shas[8]), (shas[11], shas[10])]
+    assert dict(history.changes(pairs)) == {
+        shas[1]: ("mysql-test/a.test", "sql/a.cc", "tool.sh"),
+        shas[3]: ("README.md", "sql/a.cc"),
+        shas[5]: (),
+        shas[10]: ("mysql-test/CMakeLists.txt",),
+        shas[11]: ("mysql-test/a.test",),
+    }
 
 
 def test_renames_modes_links_and_odd_names_count_as_changes(clone: tuple[History, dict[int, str]]) -> None:
@@ -127,7 +129,7 @@ def test_renames_modes_links_and_odd_names_count_as_changes(clone: tuple[History
     git(path, "mv", "sql/a.cc", "mysql-test/moved.cc")
     git(path, "add", "--all")
     git(path, "-c", "user.name=A", "-c", "user.email=a@b", "commit", "--quiet", "--message", "odd")
-    found = history.changed_paths(history.resolve("HEAD").sha)
+    ((_, found),) = history.changes([(history.resolve("HEAD").sha, history.resolve("HEAD^").sha)])
     expected = {*odd, "\udcff.c", "tool.sh", "link", "sql/a.cc", "mysql-test/moved.cc"}
     assert set(found) == expected
     assert not Irrelevant(MYSQL.irrelevant).covers(found)
