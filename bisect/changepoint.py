@@ -150,11 +150,11 @@ def _gate(situation: Situation, data: Digest) -> Probe | NoStep | None:
     begun = any(low < number < high for number in data.averages)
     if wanted >= max(situation.min_step, (STAY_SIGMAS if begun else GATE_SIGMAS) * error):
         return None
-    none = NoStep(percent, (GATE_SIGMAS + NormalDist().inv_cdf(POWER)) * error)
+    visible = (GATE_SIGMAS + NormalDist().inv_cdf(POWER)) * error
     if rounds >= LEAST_FOR_NONE and wanted + GATE_SIGMAS * error < situation.min_step:
-        return none
+        return NoStep(percent, visible, small=True)
     if rounds >= situation.most_rounds:
-        return None if begun else none
+        return None if begun else NoStep(percent, visible)
     return Probe(behind, 1, f"the ends differ by {percent:+.2f} % ± {error:.2f} %: not sure yet")
 
 

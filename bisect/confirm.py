@@ -1,7 +1,8 @@
 """From a step between two measured commits to a named culprit: measured against its parent, and inside its merge."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from statistics import fmean
 
 from cpubisect.bench import Bench
 from cpubisect.costs import Cost, by_bare_name, function_changes
@@ -12,7 +13,7 @@ from cpubisect.narrow import Narrower, Yardstick
 from cpubisect.path import Path
 from cpubisect.readings import cpu_samples, instructions, mean_profile
 from cpubisect.route import merged_paths
-from cpubisect.search import Found, State, percent_change
+from cpubisect.search import Found, State
 from cpubisect.stats import Step, step
 from cpubisect.variables import changed_variables
 from cpubisect.verdict import ChangedFile, Culprit, FunctionChange, Group
@@ -34,13 +35,29 @@ FILES_KEPT = 60
 Findings = tuple[list[Culprit], list[Group]]
 
 
-class Confirmer:
-    """Refines steps with one yardstick; `record` stores the path inside a merge under its name."""
+@dataclass(frozen=True)
+class Whole:
+    """What all steps of a bisection are measured by, in the metric's own unit: the cost where its path begins, which
+    `min_step` is a percentage of, and what bad costs more than good."""
 
-    def __init__(self, lab: Lab, bench: Bench, yardstick: Yardstick, record: Callable[[Path, str], None]) -> None:
+    start: float
+    difference: float
+
+
+class Confirmer:
+    """Refines steps with one yardstick; `record` stores the path inside a merge under its name.
+
+    A step against a parent is a percentage of that parent, one of a search a percentage of where its path begins: what
+    is compared with another is a cost in the metric's own unit.
+    """
+
+    def __init__(
+        self, lab: Lab, bench: Bench, yardstick: Yardstick, whole: Whole, record: Callable[[Path, str], None]
+    ) -> None:
         self._lab = lab
         self._bench = bench
         self._yardstick = yardstick
+        self._whole = whole
         self._record = record
         self._narrower = Narrower(lab, bench, yardstick)
 
@@ -49,7 +66,7 @@ class Confirmer:
         try:
             return self._refined(path, found, state)
         except Unobservable as reason:
-            return [], [self._group(path, found, f"not all of these can be measured: {reason}")]
+            return [], [self._group(path, found, state, f"not all of these can be measured: {reason}")]
 
     def _refined(self, path: Path, found: Found, state: State) -> Findings:
         """The culprits of a step, confirmed; raises Unobservable.
@@ -65,29 +82,38 @@ class Confirmer:
         except Unobservable as reason:
             change = None
             why = f"{sha[:12]} or its parent {parent[:12]} cannot be measured: {reason}"
-            group = self._group(path, found, why, unmeasured=True)
+            group = self._group(path, found, state, why, unmeasured=True)
         else:
-            group = self._group(path, found, _reasons(path, found, state))
-        least = self._yardstick.min_step / 2
-        shows = change is not None and self._yardstick.direction * change.percent >= least
+            group = self._group(path, found, state, reasons(path, found, state, self._yardstick.regime))
+        before = state.costs[found.low].total
+        least = self._least() / 2
+        shows = change is not None and self._grown(change.percent, before) >= least
         hidden: Findings = ([], [])
         explained = 0.0
         if not shows or self._yardstick.regime is Regime.EXACT:
             hidden, explained = self._inside_classes(path, found, least)
         if change is None:
-            if any(hidden) and self._yardstick.direction * (found.percent - explained) < least:
-                return hidden
-            return _both(hidden, ([], [group]))
+            rest = self._grown(found.percent, state.costs[0].total) - explained
+            return hidden if any(hidden) and rest < least else _both(hidden, ([], [group]))
         if not shows:
             equal = " (their code is equal)" if self._lab.same_code(parent, sha) else ""
             why = f"the step does not show between the commit and its parent{equal}"
-            return hidden if any(hidden) else ([], [self._group(path, found, why)])
+            return hidden if any(hidden) else ([], [self._group(path, found, state, why)])
         if self._yardstick.regime is Regime.NOISY and not change.sure:
-            return [], [self._group(path, found, f"the step against the parent is not sure after {MOST_ROUNDS} rounds")]
+            why = f"the step against the parent is not sure after {MOST_ROUNDS} rounds"
+            return [], [self._group(path, found, state, why)]
         if sha in path.merges:
-            return _both(self._inside_merge(path, sha, parent, change), hidden)
-        culprit = replace(self._culprit(path, sha, parent), probability=self._stated(found))
+            return _both(self._inside_merge(path, sha, parent, change, before), hidden)
+        culprit = replace(self._culprit(path, sha, parent, before), probability=self._stated(found))
         return _both(([culprit], []), hidden)
+
+    def _least(self) -> float:
+        """The smallest step wanted, as a cost."""
+        return self._yardstick.min_step / 100 * self._whole.start
+
+    def _grown(self, percent: float, before: float) -> float:
+        """A step of so many percent of a cost, as a cost, positive if it goes the wanted way."""
+        return self._yardstick.direction * percent / 100 * before
 
     def _stated(self, found: Found) -> float | None:
         """How sure the search was of the place; nothing to state on an exact metric."""
@@ -118,7 +144,8 @@ class Confirmer:
 
     def _inside_classes(self, path: Path, found: Found, least: float) -> tuple[Findings, float]:
         """What of a step is inside the class before it, or inside the last one, whose end is measured and not its
-        beginning; and how much that explains, in percent. Only a class whose two ends differ is opened."""
+        beginning; and how much that explains. Only a class whose two ends differ by `least` is opened; both are
+        costs."""
         everything: Findings = ([], [])
         explained = 0.0
         for number in (found.low, found.high) if found.high == path.size - 1 else (found.low,):
@@ -127,31 +154,42 @@ class Confirmer:
             try:
                 if first == last or self._lab.same_code(first, last):
                     continue
-                percent = self._apart(first, last)
-                if self._yardstick.direction * percent < least:
+                before, percent = self._apart(first, last)
+                grown = self._grown(percent, before)
+                if grown < least:
                     continue
                 self._bench.watch("class-opened", first=first, last=last, percent=percent)
-                done, state = self._narrower.narrow(singles, least)
+                done, state = self._narrower.narrow(singles, least / before * 100)
             except Unobservable:
                 continue
-            explained += percent
+            explained += grown
             everything = _both(everything, self._all(singles, done.steps, state))
         return everything, explained
 
-    def _apart(self, first: str, last: str) -> float:
-        """The change from one commit to another in percent; 0 if noise may have made it. Raises Unobservable."""
+    def _apart(self, first: str, last: str) -> tuple[float, float]:
+        """What the first of two commits costs and the change from it to the other in percent; 0 if noise may have made
+        it. Raises Unobservable."""
         if self._yardstick.regime is Regime.NOISY:
             change = self._change(first, last)
-            return change.percent if change.sure else 0.0
+            before = fmean(cpu_samples(self._lab.probes(first, Purpose.clock(last, first), 1)))
+            return before, change.percent if change.sure else 0.0
         before, after = self._narrower.cost(first).total, self._narrower.cost(last).total
-        return (after - before) / before * 100
+        return before, (after - before) / before * 100
 
-    def _inside_merge(self, path: Path, merge: str, parent: str, change: Step) -> Findings:
+    def _start(self, sha: str) -> float:
+        """What the commit costs where a merged line begins; in CPU time by one reading of the search to come. Raises
+        Unobservable."""
+        if self._yardstick.regime is Regime.NOISY:
+            return fmean(cpu_samples(self._lab.probes(sha, Purpose.CLOCK, 1)))
+        return self._narrower.cost(sha).total
+
+    def _inside_merge(self, path: Path, merge: str, parent: str, change: Step, before: float) -> Findings:
         """Bisect the merged lines for the merge's step; if none shows it by itself, the merge is the culprit.
 
         A line on which nothing is thought to change the binary comes last, its commits one by one.
         """
-        least = abs(change.percent) * INSIDE_SHARE
+        share = abs(change.percent) * INSIDE_SHARE
+        least = share / 100 * before
         culprits: list[Culprit] = []
         groups: list[Group] = []
         why = "nothing on the merged line can change the binary"
@@ -165,15 +203,15 @@ class Confirmer:
                 opened, done, state = search(
                     *(self._lab, self._bench, self._narrower, opened),
                     lambda path: self._record(path, merge),
-                    min(least, self._yardstick.min_step),
+                    min(least, self._least()) / self._start(opened.built(0)) * 100,
                 )
             except Unobservable as reason:
                 why = f"the merged line cannot be measured: {reason}"
                 continue
-            own = self._yardstick.direction * percent_change(state, 0, opened.size - 1)
-            if own < least:
+            own = state.costs[opened.size - 1].total - state.costs[0].total
+            if self._yardstick.direction * own < least:
                 why = (
-                    f"the merged line by itself changes the cost by less than {least:.2f} %: only the combination does"
+                    f"the merged line by itself changes the cost by less than {share:.2f} %: only the combination does"
                 )
                 continue
             why = f"the merged line has no single step of {self._yardstick.min_step:.2f} % or more: many small ones"
@@ -182,7 +220,7 @@ class Confirmer:
             groups += more_groups
         if culprits or groups:
             return culprits, groups
-        return [replace(self._culprit(path, merge, parent), note=why)], []
+        return [replace(self._culprit(path, merge, parent, before), note=why)], []
 
     def _all(self, path: Path, steps: tuple[Found, ...], state: State) -> Findings:
         culprits: list[Culprit] = []
@@ -193,16 +231,16 @@ class Confirmer:
             groups += more_groups
         return culprits, groups
 
-    def _culprit(self, path: Path, sha: str, parent: str) -> Culprit:
+    def _culprit(self, path: Path, sha: str, parent: str, before: float) -> Culprit:
         steps: dict[str, Step] = {}
         functions: tuple[FunctionChange, ...] = ()
         if self._yardstick.regime is Regime.EXACT:
             steps[INSTRUCTIONS] = self._change(parent, sha)
-            before, after = (
+            profiles = (
                 mean_profile(self._lab.probes(commit, Purpose.SEARCH, self._yardstick.repeats))
                 for commit in (parent, sha)
             )
-            functions = largest_functions(before, after)
+            functions = largest_functions(*profiles)
         note = ""
         try:
             steps.update(self._clock_step(parent, sha))
@@ -221,6 +259,7 @@ class Confirmer:
             steps=steps,
             functions=functions,
             inside=path.inside,
+            share=steps[self._yardstick.metric].percent / 100 * before / self._whole.difference,
             note=note,
             message=details.message,
             files=tuple(ChangedFile(file.path, file.added, file.deleted) for file in files[:FILES_KEPT]),
@@ -232,14 +271,14 @@ class Confirmer:
         bench = self._bench
         return bench.store.variables(bench.bisection, sha, bench.test.name, (Purpose.SEARCH, Purpose.CLOCK))
 
-    def _group(self, path: Path, found: Found, why: str, *, unmeasured: bool = False) -> Group:
+    def _group(self, path: Path, found: Found, state: State, why: str, *, unmeasured: bool = False) -> Group:
         """The candidates of a step: if the commit's parent is `unmeasured`, all after what the class before it was
         measured by, else those after that class."""
         return Group(
             after=path.built(found.low) if unmeasured else path.classes[found.low][-1],
             until=path.built(found.high),
             commits=(path.around if unmeasured else path.between)(found.low, found.high),
-            percent=found.percent,
+            percent=found.percent * state.costs[0].total / self._whole.start,
             why=why,
             inside=path.inside,
         )
@@ -260,10 +299,16 @@ def largest_functions(before: Mapping[str, float], after: Mapping[str, float]) -
     return tuple(FunctionChange(name, before.get(name, 0.0), after.get(name, 0.0)) for name in names)
 
 
-def _reasons(path: Path, found: Found, state: State) -> str:
-    dead = [number for number in sorted(state.dead) if found.low < number < found.high]
-    if not dead and found.probability < 1.0:
-        return f"noise hides which; one of them has the step with P = {found.probability:.3f}"
-    first = f"{path.built(dead[0])[:12]}: {state.dead[dead[0]]}" if dead else ""
-    tried = f"{len(dead)} between {'was' if len(dead) == 1 else 'were'} tried and cannot be measured ({first})"
-    return tried + (f"; {found.untried} more fail alike on both sides and were not tried" if found.untried else "")
+def reasons(path: Path, found: Found, state: State, regime: Regime) -> str:
+    """Why the candidates of a step that was searched to its end cannot be told apart."""
+    between = range(found.low + 1, found.high)
+    dead = [number for number in between if number in state.dead]
+    told = []
+    if regime is Regime.NOISY and len(dead) < len(between):
+        told.append(f"noise hides which; one of them has the step with P = {min(1.0, found.probability):.3f}")
+    if dead:
+        tried = f"{len(dead)} between {'was' if len(dead) == 1 else 'were'} tried and cannot be measured"
+        told.append(f"{tried} ({path.built(dead[0])[:12]}: {state.dead[dead[0]]})")
+    if found.untried:
+        told.append(f"{found.untried} more fail alike on both sides and were not tried")
+    return "; ".join(told)

@@ -154,5 +154,5 @@ class NoisySearch:
 
     def _done(self, answer: Steps | NoStep) -> search.Done:
         if isinstance(answer, NoStep):
-            return search.Done((), (), answer.percent, 0.0, unsure=answer.visible)
+            return search.Done((), (), answer.percent, 0.0, unsure=answer.visible, small=answer.small)
         return search.Done(answer.found, (), answer.remainder, 0.0)

@@ -38,7 +38,7 @@ def _told(data: Json, test: str, verdict: Json) -> list[str]:
     change = first["steps"][metric]
     more = "more" if change["percent"] > 0 else "less"
     others = len(verdict["culprits"]) - 1
-    also = f" {others} more with smaller steps {'is' if others == 1 else 'are'} below." if others else ""
+    also = f" {others} more with smaller shares {'is' if others == 1 else 'are'} below." if others else ""
     answer = (
         f"{data['engine']}, {test}: {abs(change['percent']):.2f} % {more} {_PER_QUERY[metric]} since commit "
         f"{first['sha'][:12]} “{first['subject']}” ({first['date']}).{also}"

@@ -1,12 +1,11 @@
 """The loop: asks the pure core what to do, has it built and probed, and turns what was found into a verdict."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from statistics import fmean
 
 from cpubisect import search
 from cpubisect.bench import Bench
-from cpubisect.confirm import Confirmer
+from cpubisect.confirm import Confirmer, Whole
 from cpubisect.costs import Cost
 from cpubisect.defaults import explain_by_defaults
 from cpubisect.ends import Counts, Plan, Regime, counting_plan, ruled_out
@@ -105,7 +104,7 @@ class Runner:
         if regime is None and self._question.metric is not MetricChoice.INSTRUCTIONS:
             floor = self._question.min_step or 0.0
             change = self._clock_until(good, bad, Purpose.CLOCK, lambda now: now.visible < floor)
-            visible[CPU] = change.visible
+            visible[CPU] = max(floor, change.visible)
             if change.sure and abs(change.percent) >= floor:
                 regime, metric = Regime.NOISY, CPU
                 plan = Plan(1, max(floor, abs(change.percent) * LEAST_SHARE), change.visible)
@@ -138,26 +137,44 @@ class Runner:
                     defaults=defaults,
                     notes=tuple(f"--set mysqld.{found.variable}={found.good} takes it out" for found in defaults),
                 )
-        return self._search(path, yardstick, ends, visible, change)
+        return self._search(path, yardstick, ends, visible, change, fork)
 
     def _search(
-        self, path: Path, yardstick: Yardstick, ends: Mapping[str, Step], visible: Mapping[str, float], change: Step
+        self,
+        path: Path,
+        yardstick: Yardstick,
+        ends: Mapping[str, Step],
+        visible: Mapping[str, float],
+        change: Step,
+        fork: str | None,
     ) -> Verdict:
         narrower = Narrower(self._lab, self._bench, yardstick)
         path, done, state = joining_search(
             self._lab, self._bench, narrower, path, lambda joined: self._record(joined, "main")
         )
         if done.unsure is not None:
+            seen = max(yardstick.min_step, done.unsure)
+            visible = {**visible, yardstick.metric: seen}
+            if fork and done.small:
+                return self._at_fork(fork, yardstick.metric, ends, visible)
+            rest = (
+                f"less than the smallest step looked for, {yardstick.min_step:.2f} %"
+                if done.small
+                else f"not sure: {seen:.2f} % would have been"
+            )
+            searched = f"from the fork point {fork[:12]} on " if fork else ""
             return Verdict(
                 Kind.NO_REGRESSION,
-                f"the ends differed by {change.percent:+.2f} % {yardstick.metric} at first, and by "
-                f"{done.remainder:+.2f} % over more readings, which is not sure: {done.unsure:.2f} % would have been",
+                f"the ends differed by {change.percent:+.2f} % {yardstick.metric} at first, and {searched}"
+                f"by {done.remainder:+.2f} % over more readings, which is {rest}",
                 metric=yardstick.metric,
                 ends=ends,
-                smallest_visible={**visible, yardstick.metric: max(yardstick.min_step, done.unsure)},
+                smallest_visible=visible,
                 remainder=done.remainder,
             )
-        confirmer = Confirmer(self._lab, self._bench, yardstick, self._record)
+        bad = state.costs[path.size - 1].total
+        whole = Whole(state.costs[0].total, bad - bad / (1 + change.percent / 100))
+        confirmer = Confirmer(self._lab, self._bench, yardstick, whole, self._record)
         culprits: list[Culprit] = []
         groups: list[Group] = []
         for found in done.steps:
@@ -167,9 +184,7 @@ class Runner:
             more_culprits, more_groups = confirmer.refine(path, found, state)
             culprits += more_culprits
             groups += more_groups
-        whole = change.percent
-        culprits = [replace(c, share=_share(c, yardstick.metric, whole)) for c in culprits]
-        culprits.sort(key=lambda c: -abs(c.steps[yardstick.metric].percent))
+        culprits.sort(key=lambda c: -abs(c.share or 0.0))
         notes = [
             f"after {path.built(f.low)[:12]} up to {path.built(f.high)[:12]} "
             f"{'there is a step the other way' if self._opposes(f, yardstick) else 'cost moved or cancelled'}: "
@@ -286,10 +301,6 @@ class Runner:
         self._bench.store.set_candidates(self._bench.bisection, name, rows)
 
 
-def _share(culprit: Culprit, metric: str, whole: float) -> float | None:
-    return culprit.steps[metric].percent / whole if whole else None
-
-
 def _positive(values: Sequence[float] | None) -> bool:
     return bool(values) and min(values or (0.0,)) > 0
 
@@ -304,7 +315,7 @@ def _sentence(
     if kind is Kind.CULPRIT:
         first = culprits[0]
         size = f"{first.steps[metric].percent:+.2f} % {metric}"
-        more = f", and {len(culprits) - 1} more with smaller steps" if len(culprits) > 1 else ""
+        more = f", and {len(culprits) - 1} more with smaller shares" if len(culprits) > 1 else ""
         return f"{first.sha[:12]} {first.subject} ({size} against its parent){more}"
     if kind is Kind.ONE_OF:
         group = groups[0]

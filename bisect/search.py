@@ -98,13 +98,15 @@ class Done:
     """The search is over: `steps` in the wanted direction, largest first; `shifts` are leaves where cost moved or
     cancelled; `remainder` is what the steps leave unexplained of the whole change, in percent; `hidden` is the
     largest per-function change inside any interval that was left unsplit, in percent. If noise let the difference of
-    the ends not be reproduced, `unsure` is the smallest one, in percent, that would have been."""
+    the ends not be reproduced, `unsure` is the smallest one, in percent, that would have been, and `small` says whether
+    it is surely less than the smallest step wanted."""
 
     steps: tuple[Found, ...]
     shifts: tuple[Found, ...]
     remainder: float
     hidden: float
     unsure: float | None = None
+    small: bool = False
 
 
 def even(low: int, high: int) -> Sequence[float]:

@@ -65,7 +65,9 @@ class Steps:
 
 @dataclass(frozen=True)
 class NoStep:
-    """The ends don't differ in the wanted direction: `percent` is measured, `visible` would have been seen."""
+    """The ends don't differ in the wanted direction: `percent` is measured, `visible` would have been seen; `small` if
+    they surely differ by less than the smallest step wanted, else noise hides whether they do."""
 
     percent: float
     visible: float
+    small: bool = False

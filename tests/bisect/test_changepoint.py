@@ -94,6 +94,14 @@ def test_equal_ends_are_no_step_and_what_would_have_been_seen_is_told() -> None:
     assert isinstance(answer, NoStep)
     assert abs(answer.percent) < 2.0
     assert 0.0 < answer.visible < 6.0
+    assert answer.small
+
+
+def test_ends_that_may_differ_but_not_surely_are_not_called_a_small_difference() -> None:
+    world = World(50, {20: 2.0}, 30.0, seed=1, min_step=2.0)
+    answer = world.search()
+    assert isinstance(answer, NoStep)
+    assert not answer.small
 
 
 def test_a_step_the_other_way_is_no_step() -> None:

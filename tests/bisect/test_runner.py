@@ -24,8 +24,42 @@ def test_several_culprits_come_out_ranked_and_explain_the_whole(home: Path, tmp_
     assert [c["sha"] for c in verdict["culprits"]] == [shas[6], shas[3]]
     assert percent(verdict["culprits"][0]) == pytest.approx(150 / 1050 * 100, rel=0.05)
     assert percent(verdict["culprits"][1]) == pytest.approx(5.0, rel=0.05)
-    assert sum(c["share"] for c in verdict["culprits"]) == pytest.approx(1.0, abs=0.15)
+    assert sum(c["share"] for c in verdict["culprits"]) == pytest.approx(1.0, abs=0.01)
     assert data["totals"]["candidates"] == 8
+
+
+def test_a_step_after_a_much_larger_one_is_measured_by_the_same_yardstick(home: Path, tmp_path: Path) -> None:
+    loops = [1000, 5000, 5000, 5600, 5600]
+    shas = history(tree(1000), *(cost(n, f"/* {i} */") for i, n in enumerate(loops))).write(tmp_path / "kv")
+    verdict = ask(tmp_path / "kv", shas[1], "main", home=home)["verdict"]
+    assert [c["sha"] for c in verdict["culprits"]] == [shas[3], shas[5]]
+    assert percent(verdict["culprits"][1]) == pytest.approx(12.0, rel=0.05)
+    assert [c["share"] for c in verdict["culprits"]] == pytest.approx([4000 / 4600, 600 / 4600], abs=0.01)
+    assert not verdict["groups"]
+
+
+def test_a_merge_after_a_much_larger_step_is_entered(home: Path, tmp_path: Path) -> None:
+    story = history(tree(1000), cost(5000))
+    for loops in (5000, 5600, 5600):
+        story.commit(cost(loops, f"/* {loops} */"), branch="side", parents=[2] if loops == 5000 else None)
+        story.commit({f"{loops}.txt": "1"}, branch="side")
+    story.commit({"a.txt": "1"}, branch="main")
+    story.commit({**cost(5600, "/* 5600 */"), "a.txt": "1"}, branch="main", parents=[9, 8])
+    story.commit({"b.txt": "1"})
+    shas = story.write(tmp_path / "kv")
+    verdict = ask(tmp_path / "kv", shas[1], "main", home=home)["verdict"]
+    assert [c["sha"] for c in verdict["culprits"]] == [shas[2], shas[5]]
+    assert not verdict["groups"]
+
+
+def test_the_larger_part_of_the_difference_comes_first(home: Path, tmp_path: Path) -> None:
+    loops = [1000, 1500, 1500, 2100, 2100]
+    shas = history(tree(1000), *(cost(n, f"/* {i} */") for i, n in enumerate(loops))).write(tmp_path / "kv")
+    data = ask(tmp_path / "kv", shas[1], "main", home=home)
+    culprits = data["verdict"]["culprits"]
+    assert [c["sha"] for c in culprits] == [shas[5], shas[3]]
+    assert percent(culprits[0]) < percent(culprits[1])
+    assert "1 more with smaller shares" in data["verdict"]["summary"]
 
 
 def test_no_difference_says_what_would_have_been_seen(home: Path, tmp_path: Path) -> None:
@@ -175,6 +209,42 @@ def test_a_difference_that_noise_does_not_let_be_seen_again_is_told_with_what_wo
     assert verdict["kind"] == "no-regression"
     assert "by +0.80 % over more readings, which is not sure: 700.00 % would have been" in verdict["summary"]
     assert verdict["smallest_visible"]["cpu us/query"] == 700.0
+
+
+def test_readings_that_leave_a_difference_to_the_good_branch_say_so(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story = history(tree(3000), cost(3000, "/* fork */"), cost(9000))
+    story.commit(cost(1000), branch="fast", parents=[2])
+    shas = story.write(tmp_path / "kv")
+    quick = ["--metric", "cpu", "--set", "clock_ops=1000,60000"]
+    monkeypatch.setattr(changepoint, "next_action", lambda situation: NoStep(0.8, 0.5, small=True))
+    assert ask(tmp_path / "kv", "fast", "main", *quick, home=home)["verdict"]["kind"] == "fork-point"
+    monkeypatch.setattr(changepoint, "next_action", lambda situation: NoStep(0.8, 700.0))
+    verdict = ask(tmp_path / "kv", "fast", "main", *quick, home=home)["verdict"]
+    assert verdict["kind"] == "no-regression"
+    assert f"from the fork point {shas[2][:12]} on by +0.80 % over more readings" in verdict["summary"]
+
+
+def test_a_difference_below_the_smallest_step_is_not_called_unsure(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shas = history(tree(1000), cost(1000, "/* 1 */"), cost(3000)).write(tmp_path / "kv")
+    monkeypatch.setattr(changepoint, "next_action", lambda situation: NoStep(0.72, 0.51, small=True))
+    quick = ["--metric", "cpu", "--min-step", "5", "--set", "clock_ops=1000,60000"]
+    verdict = ask(tmp_path / "kv", shas[1], "main", *quick, home=home)["verdict"]
+    assert "which is less than the smallest step looked for, " in verdict["summary"]
+    assert verdict["smallest_visible"]["cpu us/query"] >= 5.0
+
+
+def test_ends_that_differ_by_less_than_asked_for_on_cpu_time_would_have_been_seen_at_what_was_asked(
+    home: Path, tmp_path: Path
+) -> None:
+    shas = history(tree(1000), cost(3000)).write(tmp_path / "kv")
+    quick = ["--metric", "cpu", "--min-step", "900", "--set", "clock_ops=1000,60000"]
+    verdict = ask(tmp_path / "kv", shas[1], "main", *quick, home=home)["verdict"]
+    assert verdict["kind"] == "no-regression"
+    assert verdict["smallest_visible"]["cpu us/query"] == 900.0
 
 
 def test_a_parent_that_cannot_be_built_is_one_of_its_own_candidates(home: Path, tmp_path: Path) -> None:
