@@ -18,6 +18,7 @@ from cpubisect.repositories import is_url, local_clone, refresh
 from cpubisect.session import engine_named
 from cpubisect.workloads import host_tools
 from cpubisect.workloads.catalog import engines_with, find_test, settings
+from cpubisect.workloads.probe import Counter
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Ask:
     toolchain: str | None
     matrix: Path | None
     jobs: int
+    counter: Counter | None = None
 
 
 def ask(home: Home, asked: Ask, watch: Watch) -> Question:
@@ -73,6 +75,7 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
         min_step=asked.min_step,
         toolchain=toolchain,
         jobs=asked.jobs,
+        counter=asked.counter,
     )
 
 

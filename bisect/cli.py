@@ -34,6 +34,7 @@ from cpubisect.trackers import Ticket, tracker_of
 from cpubisect.worker import Worker
 from cpubisect.workloads.catalog import tests_of
 from cpubisect.workloads.host import Status, examine
+from cpubisect.workloads.probe import Counter
 
 CANCELLED = 4
 INTERRUPTED = 130
@@ -91,6 +92,10 @@ def main() -> None:
     "--metric", type=click.Choice([m.value for m in MetricChoice]), default="auto", show_default=True,
     help="What to search on: auto takes instructions where the ends differ in them, else CPU time.",
 )  # fmt: skip
+@click.option(
+    "--counter", type=click.Choice([Counter.HARDWARE.value, Counter.CALLGRIND.value]),
+    help="How to count instructions; only callgrind tells functions [default: perf where it works, else callgrind].",
+)  # fmt: skip
 @click.option("--find", type=click.Choice([f.value for f in Find]), default="regression", show_default=True)
 @click.option("--set", "given", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="Any parameter of the test.")
 @click.option("--rows", type=click.IntRange(1), help="Rows or keys of the data; same as --set rows=N.")
@@ -121,6 +126,7 @@ def start(as_json: bool, quiet: bool, **options: Any) -> None:
             options["given"] = {**options["given"], name: str(value)}
     session = _session()
     options["metric"], options["find"] = MetricChoice(options["metric"]), Find(options["find"])
+    options["counter"] = Counter(options["counter"]) if options["counter"] else None
     with Display(quiet=quiet) as display:
         question = ask(session.home, Ask(**options), display)
     bisection = session.begin(question)

@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
+from cpubisect.workloads.probe import Counter
+
 
 class Find(StrEnum):
     """Which way the wanted step goes."""
@@ -32,7 +34,8 @@ class Question:
 
     `parameters` are, per test, its settings with those of the user's, `given`, that it knows applied; `min_step` is
     the smallest step wanted, in percent, or None for the default; `toolchain` is a name of the matrix or None for its
-    preference; `matrix` is the path of the compiler matrix in use; `jobs` compile at once.
+    preference; `matrix` is the path of the compiler matrix in use; `jobs` compile at once; `counter` is how
+    instructions are to be counted, None for the best that the host has.
     """
 
     engine: str
@@ -50,6 +53,7 @@ class Question:
     min_step: float | None = None
     toolchain: str | None = None
     jobs: int = 2
+    counter: Counter | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As plain data for the store: with one test, `test` and its `parameters`; with several, `tests` too, `test`
@@ -68,4 +72,5 @@ class Question:
         fields["tests"] = tuple(data["tests"]) if "tests" in data else (data["test"],)
         if "tests" not in data:
             fields["parameters"] = {data["test"]: data["parameters"]}
-        return cls(**{**fields, "metric": MetricChoice(data["metric"]), "find": Find(data["find"])})
+        fields |= {"metric": MetricChoice(data["metric"]), "find": Find(data["find"])}
+        return cls(**{**fields, "counter": Counter(data["counter"]) if data.get("counter") else None})

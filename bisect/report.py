@@ -167,6 +167,7 @@ def asked(row: BisectionRow) -> Json:
         "min_step": question["min_step"],
         "toolchain": question["toolchain"],
         "metric": question["metric"],
+        "counter_asked": question.get("counter"),
     }
 
 

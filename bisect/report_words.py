@@ -35,7 +35,7 @@ def reproduce(data: Json) -> list[str]:
         words += ["--find", data["find"]]
     if data["metric"] != "auto":
         words += ["--metric", data["metric"]]
-    for option, name in (("--min-step", "min_step"), ("--toolchain", "toolchain")):
+    for option, name in (("--min-step", "min_step"), ("--toolchain", "toolchain"), ("--counter", "counter_asked")):
         if data[name] is not None:
             words += [option, str(data[name])]
     for key, value in sorted(data["given"].items()):

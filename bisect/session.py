@@ -118,7 +118,7 @@ class Session:
         matrix = Matrix.load(Path(question.matrix))
         engine = engine_named(matrix, question.engine)
         tests = tuple(find_test(engine, name) for name in question.tests)
-        counter = Counter(row.counter) if row.counter else choose(examine()).counter
+        counter = Counter(row.counter) if row.counter else choose(examine(), question.counter).counter
         if counter is Counter.NONE and question.metric is MetricChoice.INSTRUCTIONS:
             raise UserError("this host cannot count instructions", "`bisect doctor` says why; or use --metric cpu")
         if row.counter is None:

@@ -368,6 +368,7 @@ class Request(BaseModel):
     settings: dict[str, str] = Field(default={}, description="parameters of the tests, as with --set")
     min_step: float | None = Field(default=None, ge=0.001, le=1000, description="percent")
     toolchain: str | None = Field(default=None, max_length=100)
+    counter: str | None = Field(default=None, pattern="^(perf|callgrind)$", description="default: the host's best")
 
 
 class Started(Shape):

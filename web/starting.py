@@ -13,6 +13,7 @@ from cpubisect.session import Session
 from cpubisect.web.catalog import Source
 from cpubisect.web.clones import Clones
 from cpubisect.web.models import Request, Started
+from cpubisect.workloads.probe import Counter
 
 
 def start(session: Session, sources: Mapping[str, Source], clones: Clones, request: Request) -> Started:
@@ -39,6 +40,7 @@ def start(session: Session, sources: Mapping[str, Source], clones: Clones, reque
             toolchain=request.toolchain or None,
             matrix=None,
             jobs=os.cpu_count() or 1,
+            counter=Counter(request.counter) if request.counter else None,
         ),
         _silent,
     )
@@ -56,7 +58,8 @@ def from_form(form: Mapping[str, str], tests: list[str]) -> Request:
             settings[name.strip()] = value.strip()
     fields: dict[str, Any] = {name: form.get(name, "") for name in ("repository", "good", "bad")}
     fields |= {"metric": form.get("metric") or "auto", "find": form.get("find") or "regression"}
-    fields |= {"toolchain": form.get("toolchain") or None, "tests": tests, "settings": settings}
+    fields |= {name: form.get(name) or None for name in ("toolchain", "counter")}
+    fields |= {"tests": tests, "settings": settings}
     try:
         fields["min_step"] = float(form["min_step"]) if form.get("min_step", "").strip() else None
     except ValueError:

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from cpubisect.errors import UserError
 from cpubisect.process import Finished, Guarded, run
 from cpubisect.workloads import callgrind
 from cpubisect.workloads.probe import Counter, ProbeError
@@ -41,8 +42,16 @@ class Choice:
     reason: str
 
 
-def choose(available: Available) -> Choice:
-    """The counter for a bisection: hardware before callgrind before none."""
+def choose(available: Available, wanted: Counter | None = None) -> Choice:
+    """The counter for a bisection: the one wanted or, without a wish, hardware before callgrind before none.
+
+    Raises UserError if the one wanted does not work here.
+    """
+    problems = {Counter.HARDWARE: available.hardware_problem, Counter.CALLGRIND: available.callgrind_problem}
+    if wanted is not None:
+        if problem := problems.get(wanted):
+            raise UserError(f"{wanted} does not count here ({problem})", "leave out --counter, or see `bisect doctor`")
+        return Choice(wanted, f"{wanted} was asked for")
     if not available.hardware_problem:
         return Choice(Counter.HARDWARE, "perf counts instructions in hardware here, at no cost")
     if not available.callgrind_problem:

@@ -7,9 +7,11 @@ import pytest
 from click.testing import CliRunner
 from small_bisections import BENCH, ask, cost, history, percent, said, tree
 
-from cpubisect import changepoint
+from cpubisect import changepoint, session
 from cpubisect.cli import main
+from cpubisect.report_words import reproduce
 from cpubisect.situation import NoStep
+from cpubisect.workloads.counters import Available
 
 pytestmark = pytest.mark.xdist_group("runner")
 
@@ -294,6 +296,17 @@ def test_without_a_counter_instructions_cannot_be_asked_for(
     result = CliRunner().invoke(main, [*words, "--metric", "instructions"])
     assert result.exit_code == 2
     assert "cannot count instructions" in result.stderr
+
+
+def test_functions_are_told_where_callgrind_is_asked_for_beside_a_hardware_counter(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "examine", lambda: Available("", ""))
+    shas = history(tree(1000), cost(1200)).write(tmp_path / "kv")
+    data = ask(tmp_path / "kv", shas[1], "main", "--counter", "callgrind", home=home)
+    assert data["counter"] == "callgrind"
+    assert data["verdict"]["culprits"][0]["functions"]
+    assert "--counter callgrind" in " ".join(reproduce(data))
 
 
 def test_a_failed_build_is_tried_again_by_another_bisection(home: Path, tmp_path: Path) -> None:

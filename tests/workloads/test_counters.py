@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cpubisect.errors import UserError
 from cpubisect.process import Guarded, run
 from cpubisect.workloads import clock
 from cpubisect.workloads.counters import (
@@ -36,6 +37,12 @@ def test_choice_and_its_reason(available: Available, counter: Counter) -> None:
     for problem in (available.hardware_problem, available.callgrind_problem):
         if counter is Counter.NONE or (problem and counter is Counter.CALLGRIND):
             assert problem in choice.reason
+
+
+def test_a_counter_that_is_asked_for_is_taken_or_refused() -> None:
+    assert choose(Available("", ""), Counter.CALLGRIND).counter is Counter.CALLGRIND
+    with pytest.raises(UserError, match="perf does not count here \\(not supported\\)"):
+        choose(Available("not supported", ""), Counter.HARDWARE)
 
 
 @pytest.mark.parametrize(
