@@ -30,7 +30,7 @@ def scratch(directory: Path) -> Iterator[Path]:
             if not _is_same_file(file.fileno(), mark):
                 continue
             try:
-                place.mkdir()
+                place.mkdir(mode=0o700)
                 yield place
             finally:
                 _remove(place, mark)

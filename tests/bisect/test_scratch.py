@@ -54,7 +54,7 @@ def test_places_in_use_are_no_leftovers(tmp_path: Path) -> None:
     with scratch(tmp_path / "work") as first, scratch(tmp_path / "work") as second:
         assert first != second
         assert remove_leftovers(tmp_path / "work") == 0
-        assert first.is_dir()
+        assert first.stat().st_mode & 0o777 == 0o700
     assert list((tmp_path / "work").iterdir()) == []
 
 
