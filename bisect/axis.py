@@ -41,7 +41,8 @@ def axis(session: Session, bisection: int, test: str | None = None) -> Axis:
     for sha, twin in queries.twins(store, bisection).items():
         values.setdefault(sha, values.get(twin, []))
     told = (data for _, _, _, data in store.events(bisection, kinds=("unobservable",)) if _is_about(data, asked))
-    dead = {data["sha"]: data["why"] for data in told} | queries.failures(store, bisection)
+    failed = {data["sha"]: data["why"] for data in told} | queries.failures(store, bisection)
+    dead = {sha: why for sha, why in failed.items() if not values.get(sha)}
     places = queries.positions(store, bisection, MAIN, _shas(values, dead, last, verdict, question))
     size, runs = queries.shared_binaries(store, bisection, MAIN)
     points = sorted(

@@ -121,6 +121,13 @@ def test_what_cannot_be_measured_takes_its_class_and_what_lies_between_along(rec
     assert found == (Range(4, 11, "error: no"), Range(16, 17, "error: other"), Range(20, 20, "probe: crash"))
 
 
+def test_what_was_measured_in_the_end_is_not_unbuildable(record: Record) -> None:
+    record.store.add_event(record.id, "unobservable", {"sha": record.shas[4], "why": "error: no"})
+    record.build(4, "error: no")
+    record.probe(4, {INSTRUCTIONS: (1.0,)})
+    assert axis(record.session, record.id).unbuildable == ()
+
+
 def test_the_interval_that_is_searched(record: Record) -> None:
     shas = record.shas
     record.store.add_event(record.id, "next", {"sha": shas[12], "low": shas[3], "high": shas[21], "inside": []})
