@@ -423,7 +423,7 @@ def tests(engine: str | None, matrix: Path | None, as_json: bool) -> None:
 def doctor(as_json: bool) -> None:
     """Tell what this host can build and how well it can measure, with the fix for each gap."""
     home = Home.open()
-    checks = examine(home.root, Matrix.load().toolchain_names())
+    checks = examine(home.root, Matrix.load().preferences())
     if as_json:
         plain = [{"name": c.name, "status": c.status.value, "found": c.found, "fix": c.fix} for c in checks]
         click.echo(json.dumps(plain, indent=2))

@@ -60,6 +60,11 @@ class Matrix:
         sections = self._file.engines.values()
         return tuple(dict.fromkeys(name for s in sections for rule in s.rules for name in rule.toolchain or ()))
 
+    def preferences(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        """By engine, what its rules name as toolchains, each rule's best first: one of each is needed."""
+        sections = self._file.engines.items()
+        return {name: tuple(rule.toolchain for rule in section.rules if rule.toolchain) for name, section in sections}
+
     def rules(self, engine: Engine, version: Version) -> tuple[Rule, ...]:
         """The rules that hold for a release, in the order they apply."""
         return tuple(rule for rule in self._section(engine.name).rules if rule.versions.holds(version))

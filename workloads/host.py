@@ -3,7 +3,7 @@
 import os
 import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cpubisect.workloads import host_knobs, host_tools, noise
@@ -50,8 +50,9 @@ def fingerprint(files: Files | None = None) -> dict[str, str | int]:
     }
 
 
-def examine(root: Path, compilers: Sequence[str], files: Files | None = None) -> list[Check]:
-    """Every check: `root` is where builds and databases go, `compilers` the toolchain names that builds may prefer.
+def examine(root: Path, preferences: Mapping[str, Sequence[Sequence[str]]], files: Files | None = None) -> list[Check]:
+    """Every check: `root` is where builds and databases go, `preferences` are, by engine, lists of toolchain names of
+    which its builds need one each.
 
     Takes 5–10 s: counters, headers and noise are tried for real.
     """
@@ -61,8 +62,8 @@ def examine(root: Path, compilers: Sequence[str], files: Files | None = None) ->
         host_knobs.disk(root),
         judge_noise(noise.measure()),
         *(host_tools.tool(tool) for tool in host_tools.TOOLS),
-        *host_tools.compilers(compilers),
-        *host_tools.headers(compilers),
+        *host_tools.compilers(preferences),
+        *host_tools.headers([name for lists in preferences.values() for names in lists for name in names]),
     ]
 
 

@@ -3,7 +3,7 @@
 import re
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,19 +74,21 @@ def programs(name: str) -> tuple[str, str]:
     return name, {"gcc": "g++", "clang": "clang++"}.get(family, family) + dash + release
 
 
-def compilers(names: Sequence[str]) -> list[Check]:
+def compilers(preferences: Mapping[str, Sequence[Sequence[str]]]) -> list[Check]:
     """The toolchains named as in the matrix (`gcc-12`, `clang-14`, `gcc`) of which both halves are there.
 
-    Without any, nothing can be built; one that is not there is no gap, since the matrix then takes the next.
+    `preferences` are, by engine, lists of which one is needed each; where there is one, the others are no gap.
     """
-    whole = [name for name in names if all(map(shutil.which, programs(name)))]
-    if not whole:
-        wanted = programs(names[0])[1] if names else "g++"
-        fix = f"apt-get install -y {wanted}"
-        return [Check("compilers", Status.MISSING, "none of those in the matrix", fix)]
-    checks = [Check(name, Status.OK, version(programs(name)[1]) or "installed") for name in whole]
-    if absent := [name for name in names if name not in whole]:
-        checks.append(Check("other compilers", Status.OK, f"not here, and not needed: {', '.join(absent)}"))
+    names = list(dict.fromkeys(name for lists in preferences.values() for some in lists for name in some))
+    here = [name for name in names if all(map(shutil.which, programs(name)))]
+    checks = [Check(name, Status.OK, version(programs(name)[1]) or "installed") for name in here]
+    for engine, lists in preferences.items():
+        if gap := next((some for some in lists if not set(some) & set(here)), None):
+            best = gap[0] if gap[0].startswith("clang") else programs(gap[0])[1]
+            found = f"none of {', '.join(gap)}, which some of its releases need"
+            checks.append(Check(f"compilers for {engine}", Status.MISSING, found, f"apt-get install -y {best}"))
+    if absent := [name for name in names if name not in here]:
+        checks.append(Check("other compilers", Status.OK, f"{', '.join(absent)} are not here"))
     return checks
 
 

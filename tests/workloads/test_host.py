@@ -110,12 +110,19 @@ def test_programs_of_a_toolchain(name: str, programs: tuple[str, str]) -> None:
 
 
 def test_compilers() -> None:
-    here, others = host_tools.compilers(["gcc-3", "gcc", "clang-3"])
+    here, others = host_tools.compilers({"kv": [["gcc-3", "gcc", "clang-3"]]})
     assert (here.name, here.status) == ("gcc", Status.OK)
     assert here.found[0].isdigit()
-    assert others == Check("other compilers", Status.OK, "not here, and not needed: gcc-3, clang-3")
-    (none,) = host_tools.compilers(["gcc-3"])
-    assert (none.status, none.fix) == (Status.MISSING, "apt-get install -y g++-3")
+    assert others == Check("other compilers", Status.OK, "gcc-3, clang-3 are not here")
+
+
+@pytest.mark.parametrize(("wanted", "package"), [("gcc-3", "g++-3"), ("clang-3", "clang-3")])
+def test_an_engine_without_a_compiler_is_a_gap_whatever_others_have(wanted: str, package: str) -> None:
+    preferences = {"kv": [["gcc"]], "old": [["gcc"], [wanted, "gcc-2"]]}
+    (gap,) = (check for check in host_tools.compilers(preferences) if check.status is Status.MISSING)
+    assert gap.name == "compilers for old"
+    assert f"none of {wanted}, gcc-2" in gap.found
+    assert gap.fix == f"apt-get install -y {package}"
 
 
 def test_headers_are_asked_of_the_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,7 +184,7 @@ def test_fingerprint_of_this_machine_is_stable_and_storable() -> None:
 
 
 def test_examine_reports_every_check_with_a_fix_for_what_is_missing(tmp_path: Path) -> None:
-    checks = examine(tmp_path, ["gcc", "gcc-3"])
+    checks = examine(tmp_path, {"kv": [["gcc", "gcc-3"]]})
     names = [check.name for check in checks]
     assert len(names) == len(set(names))
     expected = {"CPU governor", "turbo", "SMT", "ASLR", "load", "free disk", "free memory", "CPU pinning"}
