@@ -18,6 +18,7 @@ from cpubisect.repositories import is_url, local_clone, refresh
 from cpubisect.session import engine_named
 from cpubisect.workloads import host_tools
 from cpubisect.workloads.catalog import engines_with, find_test, settings
+from cpubisect.workloads.counters import choose, examine
 from cpubisect.workloads.probe import Counter
 
 
@@ -45,6 +46,8 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
     for name in (asked.good, asked.bad):
         if name.startswith("-") or not name.strip():
             raise UserError(f"{name!r} is not a commit", "give a version, tag, branch or commit")
+    if asked.counter is not None:
+        choose(examine(), asked.counter)
     matrix = Matrix.load(asked.matrix)
     url = _url(matrix, asked)
     path = local_clone(home, url) if url else Path(asked.repo or ".").expanduser().resolve()

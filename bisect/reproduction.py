@@ -97,6 +97,8 @@ def _options(data: Json, test: str, sha: str, metric: str, min_step: float) -> t
     """All settings as they were, also those left to their defaults: a default may be another one by then."""
     words = ["--test", test, "--engine", data["engine"], "--find", data["find"]]
     words += ["--metric", "instructions" if metric == INSTRUCTIONS else "cpu", "--min-step", str(min_step)]
+    # Where perf had counted, callgrind will do on a host without it: what is compared are steps.
+    words += ["--counter", data["counter"]] if metric == INSTRUCTIONS and data["counter"] == "callgrind" else []
     toolchains = [commit["toolchain"] for commit in data["commits"] if commit["sha"] == sha]
     toolchain = next(iter(toolchains), data["toolchain"])
     words += ["--toolchain", toolchain] if toolchain else []

@@ -126,8 +126,9 @@ def test_another_step_than_recorded_is_not_reproduced(packed: bytes, program: Pa
 def test_without_a_culprit_only_the_ends_are_measured(found: Told, program: Path, tmp_path: Path) -> None:
     data = bundle.report.gather(found.session, found.bisection)
     data["verdict"] |= {"kind": "one-of", "culprits": []}
-    (case,) = cases(data)
+    (case,) = cases(data | {"counter": "callgrind"})
     assert case.options[case.options.index("--min-step") + 1] == str(ENDS_ONLY)
+    assert case.options[case.options.index("--counter") + 1] == "callgrind"
     script = tmp_path / "out" / "only" / "reproduce.sh"
     script.parent.mkdir(parents=True)
     script.write_text(bundle._script(data))

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from cpubisect import ask as asking
 from cpubisect.builders.matrix import locate_matrix
 from cpubisect.cli import main
 from cpubisect.example.history import Generated
 from cpubisect.store import Store
+from cpubisect.workloads.counters import Available
 
 COMMANDS = ["start", "list", "status", "log", "suspects", "resume", "cancel", "report"]
 COMMANDS += ["artifacts", "tests", "doctor", "serve", "worker", "attach"]
@@ -88,6 +90,15 @@ def test_what_no_command_takes(words: str, says: str) -> None:
 def test_a_compiler_that_is_not_there(home: Path, example: Generated) -> None:
     words = ("start", "v1.0.0", "v1.4.0", "--test", "seekrandom", "--repo", str(example.path), "--toolchain", "gcc-1")
     assert "gcc-12" in refused(*words, says="'gcc-1'")
+
+
+def test_a_counter_that_does_not_count_here_begins_nothing(
+    home: Path, example: Generated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "examine", lambda: Available("perf is not installed", ""))
+    words = ("start", "v1.0.0", "v1.4.0", "--test", "seekrandom", "--repo", str(example.path), "--counter", "perf")
+    refused(*words, says="perf does not count here (perf is not installed)")
+    assert json.loads(bisect("list", "--json").stdout) == []
 
 
 def test_an_unknown_test_names_near_ones(home: Path, example: Generated) -> None:
