@@ -44,6 +44,19 @@ class Whole:
     difference: float
 
 
+@dataclass(frozen=True)
+class Change:
+    """A step between two commits, and what the first one costs in the metric's own unit."""
+
+    before: float
+    step: Step
+
+    @property
+    def cost(self) -> float:
+        """The step as a cost."""
+        return self.step.percent / 100 * self.before
+
+
 class Confirmer:
     """Refines steps with one yardstick; `record` stores the path inside a merge under its name.
 
@@ -85,49 +98,46 @@ class Confirmer:
             group = self._group(path, found, state, why, unmeasured=True)
         else:
             group = self._group(path, found, state, reasons(path, found, state, self._yardstick.regime))
-        before = state.costs[found.low].total
         least = self._least() / 2
-        shows = change is not None and self._grown(change.percent, before) >= least
+        shows = change is not None and self._yardstick.direction * change.cost >= least
         hidden: Findings = ([], [])
         explained = 0.0
         if not shows or self._yardstick.regime is Regime.EXACT:
             hidden, explained = self._inside_classes(path, found, least)
         if change is None:
-            rest = self._grown(found.percent, state.costs[0].total) - explained
+            whole = self._yardstick.direction * found.percent / 100 * state.costs[0].total
+            rest = whole - explained
             return hidden if any(hidden) and rest < least else _both(hidden, ([], [group]))
         if not shows:
             equal = " (their code is equal)" if self._lab.same_code(parent, sha) else ""
             why = f"the step does not show between the commit and its parent{equal}"
             return hidden if any(hidden) else ([], [self._group(path, found, state, why)])
-        if self._yardstick.regime is Regime.NOISY and not change.sure:
+        if self._yardstick.regime is Regime.NOISY and not change.step.sure:
             why = f"the step against the parent is not sure after {MOST_ROUNDS} rounds"
             return [], [self._group(path, found, state, why)]
         if sha in path.merges:
-            return _both(self._inside_merge(path, sha, parent, change, before), hidden)
-        culprit = replace(self._culprit(path, sha, parent, before), probability=self._stated(found))
+            return _both(self._inside_merge(path, sha, parent, change), hidden)
+        culprit = replace(self._culprit(path, sha, parent, change), probability=self._stated(found))
         return _both(([culprit], []), hidden)
 
     def _least(self) -> float:
         """The smallest step wanted, as a cost."""
         return self._yardstick.min_step / 100 * self._whole.start
 
-    def _grown(self, percent: float, before: float) -> float:
-        """A step of so many percent of a cost, as a cost, positive if it goes the wanted way."""
-        return self._yardstick.direction * percent / 100 * before
-
     def _stated(self, found: Found) -> float | None:
         """How sure the search was of the place; nothing to state on an exact metric."""
         return found.probability if self._yardstick.regime is Regime.NOISY else None
 
-    def _change(self, parent: str, sha: str) -> Step:
+    def _change(self, parent: str, sha: str) -> Change:
         """The step from parent to commit, by repeated probes of both; none if their code is equal, without a probe."""
         if self._lab.same_code(parent, sha):
-            return Step(0.0, 0.0, 0.0, 0.0)
+            return Change(0.0, Step(0.0, 0.0, 0.0, 0.0))
         if self._yardstick.regime is Regime.EXACT:
             count = max(COUNTS, self._yardstick.repeats)
-            before, after = self._lab.rounds([parent, sha], Purpose.SEARCH, count)
-            return step(instructions(before), instructions(after))
-        return self._clock_step(parent, sha)[CPU]
+            before, after = (instructions(rows) for rows in self._lab.rounds([parent, sha], Purpose.SEARCH, count))
+            return Change(fmean(before), step(before, after))
+        change = self._clock_step(parent, sha)[CPU]
+        return Change(fmean(cpu_samples(self._lab.probes(parent, Purpose.clock(sha, parent), FEWEST_ROUNDS))), change)
 
     def _clock_step(self, parent: str, sha: str) -> dict[str, Step]:
         """Steps in CPU time, context switches and QPS, by interleaved rounds until CPU time is sure."""
@@ -154,11 +164,11 @@ class Confirmer:
             try:
                 if first == last or self._lab.same_code(first, last):
                     continue
-                before, percent = self._apart(first, last)
-                grown = self._grown(percent, before)
+                before, after = self._apart(first, last)
+                grown = self._yardstick.direction * (after - before)
                 if grown < least:
                     continue
-                self._bench.watch("class-opened", first=first, last=last, percent=percent)
+                self._bench.watch("class-opened", first=first, last=last, percent=(after - before) / before * 100)
                 done, state = self._narrower.narrow(singles, least / before * 100)
             except Unobservable:
                 continue
@@ -167,14 +177,12 @@ class Confirmer:
         return everything, explained
 
     def _apart(self, first: str, last: str) -> tuple[float, float]:
-        """What the first of two commits costs and the change from it to the other in percent; 0 if noise may have made
-        it. Raises Unobservable."""
+        """What two commits with different code cost, alike if noise may have made the difference. Raises
+        Unobservable."""
         if self._yardstick.regime is Regime.NOISY:
             change = self._change(first, last)
-            before = fmean(cpu_samples(self._lab.probes(first, Purpose.clock(last, first), 1)))
-            return before, change.percent if change.sure else 0.0
-        before, after = self._narrower.cost(first).total, self._narrower.cost(last).total
-        return before, (after - before) / before * 100
+            return change.before, change.before + (change.cost if change.step.sure else 0.0)
+        return self._narrower.cost(first).total, self._narrower.cost(last).total
 
     def _start(self, sha: str) -> float:
         """What the commit costs where a merged line begins; in CPU time by one reading of the search to come. Raises
@@ -183,13 +191,13 @@ class Confirmer:
             return fmean(cpu_samples(self._lab.probes(sha, Purpose.CLOCK, 1)))
         return self._narrower.cost(sha).total
 
-    def _inside_merge(self, path: Path, merge: str, parent: str, change: Step, before: float) -> Findings:
+    def _inside_merge(self, path: Path, merge: str, parent: str, change: Change) -> Findings:
         """Bisect the merged lines for the merge's step; if none shows it by itself, the merge is the culprit.
 
         A line on which nothing is thought to change the binary comes last, its commits one by one.
         """
-        share = abs(change.percent) * INSIDE_SHARE
-        least = share / 100 * before
+        share = abs(change.step.percent) * INSIDE_SHARE
+        least = abs(change.cost) * INSIDE_SHARE
         culprits: list[Culprit] = []
         groups: list[Group] = []
         why = "nothing on the merged line can change the binary"
@@ -220,7 +228,7 @@ class Confirmer:
             groups += more_groups
         if culprits or groups:
             return culprits, groups
-        return [replace(self._culprit(path, merge, parent, before), note=why)], []
+        return [replace(self._culprit(path, merge, parent, change), note=why)], []
 
     def _all(self, path: Path, steps: tuple[Found, ...], state: State) -> Findings:
         culprits: list[Culprit] = []
@@ -231,11 +239,11 @@ class Confirmer:
             groups += more_groups
         return culprits, groups
 
-    def _culprit(self, path: Path, sha: str, parent: str, before: float) -> Culprit:
+    def _culprit(self, path: Path, sha: str, parent: str, change: Change) -> Culprit:
         steps: dict[str, Step] = {}
         functions: tuple[FunctionChange, ...] = ()
         if self._yardstick.regime is Regime.EXACT:
-            steps[INSTRUCTIONS] = self._change(parent, sha)
+            steps[INSTRUCTIONS] = change.step
             profiles = (
                 mean_profile(self._lab.probes(commit, Purpose.SEARCH, self._yardstick.repeats))
                 for commit in (parent, sha)
@@ -259,7 +267,7 @@ class Confirmer:
             steps=steps,
             functions=functions,
             inside=path.inside,
-            share=steps[self._yardstick.metric].percent / 100 * before / self._whole.difference,
+            share=change.cost / self._whole.difference,
             note=note,
             message=details.message,
             files=tuple(ChangedFile(file.path, file.added, file.deleted) for file in files[:FILES_KEPT]),

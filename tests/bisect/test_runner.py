@@ -40,6 +40,19 @@ def test_a_step_after_a_much_larger_one_is_measured_by_the_same_yardstick(home: 
     assert not verdict["groups"]
 
 
+def test_a_step_beside_a_much_larger_one_that_a_wrong_glob_hides_is_measured_by_the_same_yardstick(
+    home: Path, tmp_path: Path
+) -> None:
+    # The build includes a file below docs/, so the rule "docs cannot change the binary" is wrong here.
+    story = history({**tree(1000), "cost.h": '#include "docs/cost.md"\n#ifndef LOOKUP\n#define LOOKUP 1000\n#endif\n'})
+    for files in ({"docs/cost.md": "#define LOOKUP 5000\n"}, cost(5600), {"a.txt": "1"}):
+        story.commit(files)
+    shas = story.write(tmp_path / "kv")
+    verdict = ask(tmp_path / "kv", shas[1], "main", home=home)["verdict"]
+    assert [c["sha"] for c in verdict["culprits"]] == [shas[2], shas[3]]
+    assert [c["share"] for c in verdict["culprits"]] == pytest.approx([4000 / 4600, 600 / 4600], abs=0.01)
+
+
 def test_a_merge_after_a_much_larger_step_is_entered(home: Path, tmp_path: Path) -> None:
     story = history(tree(1000), cost(5000))
     for loops in (5000, 5600, 5600):
