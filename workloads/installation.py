@@ -1,5 +1,6 @@
 """A built server as found on disk, the places its files go to, and the making of its data directory."""
 
+import mmap
 import os
 import re
 import shutil
@@ -17,7 +18,7 @@ from cpubisect.workloads.settings import Flavour
 
 _SOCKET_PATH_LIMIT = 108
 _LONGEST_NAME = 32
-_INITIALIZE_SINCE = Version((5, 7, 6))
+_INITIALIZES = b"initialize-insecure"
 _LC_MESSAGES_SINCE = Version((5, 5))
 _HARMLESS = re.compile(r"\[(?:Warning|Note|System)\]")
 _TELLING = re.compile(
@@ -31,12 +32,14 @@ _TELLING = re.compile(
 class Installation:
     """A built server: `artifact` holds `mysqld`, `share/` (messages and character sets) and `scripts/` (system tables).
 
-    `flavour` is what the binary says of itself, `version` what its source tree says.
+    `flavour` is what the binary says of itself, `version` what its source tree says; `modern` if the server makes its
+    data directory itself. That came while trees said 5.7.6, so it is the binary that is asked.
     """
 
     artifact: Path
     version: Version
     flavour: Flavour
+    modern: bool
 
     @classmethod
     def find(cls, artifact: Path, version: Version) -> Self:
@@ -44,12 +47,9 @@ class Installation:
         finished = run([artifact / "mysqld", "--no-defaults", "--version"], timeout_s=60)
         if not finished.ok:
             raise ProbeError(f"mysqld --version fails: {telling_line(finished.output)}")
-        return cls(artifact, version, Flavour.MARIADB if "MariaDB" in finished.output else Flavour.MYSQL)
-
-    @property
-    def modern(self) -> bool:
-        """True if the server makes its data directory itself (`--initialize-insecure`, MySQL 5.7.6 and later)."""
-        return self.flavour is Flavour.MYSQL and self.version >= _INITIALIZE_SINCE
+        flavour = Flavour.MARIADB if "MariaDB" in finished.output else Flavour.MYSQL
+        with (artifact / "mysqld").open("rb") as binary, mmap.mmap(binary.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            return cls(artifact, version, flavour, modern=text.find(_INITIALIZES) >= 0)
 
     def command(self, data: Path, temporary: Path, options: Sequence[str]) -> tuple[str, ...]:
         """The command line up to `options`; it names the data directory and reads no configuration file."""

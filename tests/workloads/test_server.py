@@ -197,22 +197,31 @@ def test_a_data_directory_that_cannot_be_made_says_why(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "flavour", "modern", "messages"),
+    ("version", "flavour", "messages"),
     [
-        ("5.1.73", Flavour.MYSQL, False, "--language=/a/share/english"),
-        ("5.5.8", Flavour.MYSQL, False, "--lc-messages-dir=/a/share"),
-        ("5.7.5", Flavour.MYSQL, False, "--lc-messages-dir=/a/share"),
-        ("5.7.6", Flavour.MYSQL, True, "--lc-messages-dir=/a/share"),
-        ("10.11.6", Flavour.MARIADB, False, "--lc-messages-dir=/a/share"),
+        ("5.1.73", Flavour.MYSQL, "--language=/a/share/english"),
+        ("5.5.8", Flavour.MYSQL, "--lc-messages-dir=/a/share"),
+        ("10.11.6", Flavour.MARIADB, "--lc-messages-dir=/a/share"),
     ],
 )
-def test_the_command_line_follows_the_version(version: str, flavour: Flavour, modern: bool, messages: str) -> None:
-    installation = Installation(Path("/a"), Version.parse(version), flavour)
+def test_the_command_line_follows_the_version(version: str, flavour: Flavour, messages: str) -> None:
+    installation = Installation(Path("/a"), Version.parse(version), flavour, modern=False)
     words = installation.command(Path("/d"), Path("/t"), ["--last"])
     assert words[:2] == ("/a/mysqld", "--no-defaults")
     assert messages in words
     assert words[-1] == "--last"
-    assert installation.modern is modern
+
+
+def test_how_data_is_made_follows_what_the_server_knows(tmp_path: Path) -> None:
+    for knows, given in ((True, "--initialize-insecure"), (False, "--bootstrap")):
+        artifact = link_artifact(tmp_path / f"artifact-{knows}")
+        (artifact / "mysqld").unlink()
+        (artifact / "mysqld").write_text(f'#!/bin/sh\n[ $# = 2 ] || echo "$@"\nexit $(($# - 2)) # {given}\n')
+        (artifact / "mysqld").chmod(0o755)
+        place = Place.below(tmp_path / str(knows), tmp_path, "one")
+        installation = Installation.find(artifact, Version.parse("5.7.6"))
+        with pytest.raises(ProbeError, match=given):
+            initialise(installation, place, ())
 
 
 def test_sockets_stay_short_however_deep_the_scratch_directory_is(tmp_path: Path) -> None:
