@@ -206,6 +206,20 @@ def test_cpu_time_alone_finds_a_large_step(home: Path, tmp_path: Path) -> None:
     assert max(probability for *_, probability in gaps) > 0.9
 
 
+def test_cpu_time_alone_enters_a_merge(home: Path, tmp_path: Path) -> None:
+    story = history(tree(1000))
+    story.commit(cost(1000, "/* side */"), branch="side", parents=[1])
+    story.commit(cost(4000, "/* side */"), branch="side")
+    story.commit({"a.txt": "1"}, branch="main", parents=[1])
+    story.commit({**cost(4000, "/* side */"), "a.txt": "1"}, branch="main", parents=[4, 3])
+    shas = story.write(tmp_path / "kv")
+    quick = ["--metric", "cpu", "--set", "clock_ops=1000,60000"]
+    (culprit,) = ask(tmp_path / "kv", shas[1], "main", *quick, home=home)["verdict"]["culprits"]
+    assert culprit["sha"] == shas[3]
+    assert culprit["inside"] == [shas[5]]
+    assert 0.7 < culprit["share"] < 1.3
+
+
 def test_a_difference_of_the_good_branch_is_told_as_that_on_cpu_time_too(home: Path, tmp_path: Path) -> None:
     story = history(tree(3000), cost(3000, "/* fork */"), cost(3000, "/* main */"))
     story.commit(cost(1000), branch="fast", parents=[2])
