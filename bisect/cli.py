@@ -21,7 +21,7 @@ from cpubisect.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.ask import Ask, ask
 from cpubisect.attach import State, Wish, attach, ending, preview
 from cpubisect.builders.matrix import Matrix
-from cpubisect.command import Commands, explained
+from cpubisect.command import Commands
 from cpubisect.display import Display, describe, latest
 from cpubisect.errors import UserError
 from cpubisect.paths import Home
@@ -107,7 +107,6 @@ def main() -> None:
 @click.option("--jobs", type=click.IntRange(1), default=lambda: os.cpu_count() or 1, help="Compile so many at once.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on standard output, and only that.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
-@explained
 def start(as_json: bool, quiet: bool, **options: Any) -> None:
     """Find the commit between GOOD and BAD that made a query cost more CPU.
 
@@ -138,7 +137,6 @@ def start(as_json: bool, quiet: bool, **options: Any) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on standard output, and only that.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @click.option("--queued", is_flag=True, hidden=True, help="Only if it is still queued: how a worker begins one.")
-@explained
 def resume(bisection: int | None, as_json: bool, quiet: bool, queued: bool) -> None:
     """Go on with bisection ID (default: the latest interrupted one); nothing finished is done again."""
     session = _session()
@@ -171,7 +169,6 @@ def _run(session: Session, bisection: int, *, as_json: bool, quiet: bool, among:
 
 @main.command("list")
 @click.option("--json", "as_json", is_flag=True)
-@explained
 def list_bisections(as_json: bool) -> None:
     """Show all bisections, newest first."""
     session = _session()
@@ -208,7 +205,6 @@ def list_bisections(as_json: bool) -> None:
 @main.command()
 @click.argument("bisection", metavar="[ID]", type=int, required=False)
 @click.option("--json", "as_json", is_flag=True)
-@explained
 def status(bisection: int | None, as_json: bool) -> None:
     """Show how far bisection ID is (default: the latest)."""
     session = _session()
@@ -245,7 +241,6 @@ def _latest(session: Session) -> int:
 @click.argument("bisection", metavar="ID", type=int)
 @click.option("--build", "sha", metavar="COMMIT", help="Print the build log of a commit instead.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-@explained
 def log(bisection: int, sha: str | None, as_json: bool) -> None:
     """Show everything that happened in bisection ID, in order."""
     session = _session()
@@ -265,7 +260,6 @@ def log(bisection: int, sha: str | None, as_json: bool) -> None:
 
 @main.command()
 @click.argument("bisection", metavar="ID", type=int)
-@explained
 def cancel(bisection: int) -> None:
     """End bisection ID; what it measured is kept, and `bisect resume` would go on with it."""
     _session().cancel(bisection)
@@ -280,7 +274,6 @@ def cancel(bisection: int) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
 @click.option("--output", type=click.Path(path_type=Path), metavar="FILE",
               help="Write there instead of to standard output; below a directory, a name is chosen.")  # fmt: skip
-@explained
 def report_command(bisection: int | None, form: str, as_json: bool, output: Path | None) -> None:
     """Print the answer of bisection ID (default: the latest), ready for a bug report.
 
@@ -323,7 +316,6 @@ def report_command(bisection: int | None, form: str, as_json: bool, output: Path
 @click.option("--again", is_flag=True, help="Post even if it was posted before.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--json", "as_json", is_flag=True, help="How it ended as JSON on standard output, and only that.")
-@explained
 def attach_command(
     bisection: int, no_files: bool, dry_run: bool, again: bool, yes: bool, as_json: bool, **ticket: Any
 ) -> None:
@@ -359,7 +351,6 @@ def attach_command(
     "--limit", type=click.IntRange(1, LARGEST_ID), default=20, show_default=True, metavar="N", help="Show so many."
 )
 @click.option("--json", "as_json", is_flag=True)
-@explained
 def suspects(bisection: int | None, inside: str, limit: int, as_json: bool) -> None:
     """Show the candidates of bisection ID (default: the latest) by suspicion, and why.
 
@@ -395,7 +386,6 @@ def suspects(bisection: int | None, inside: str, limit: int, as_json: bool) -> N
 @click.option("--engine", help="Only the tests of this engine.")
 @click.option("--matrix", type=click.Path(path_type=Path), help="Your own compiler-matrix.yaml.")
 @click.option("--json", "as_json", is_flag=True)
-@explained
 def tests(engine: str | None, matrix: Path | None, as_json: bool) -> None:
     """List the named tests per engine, by group; with --json also their parameters, which `start --set` takes."""
     loaded = Matrix.load(matrix)
@@ -419,7 +409,6 @@ def tests(engine: str | None, matrix: Path | None, as_json: bool) -> None:
 
 @main.command()
 @click.option("--json", "as_json", is_flag=True)
-@explained
 def doctor(as_json: bool) -> None:
     """Tell what this host can build and how well it can measure, with the fix for each gap."""
     home = Home.open()
@@ -442,7 +431,6 @@ def artifacts() -> None:
 
 
 @artifacts.command("list")
-@explained
 def artifacts_list() -> None:
     """List the kept builds, least recently used first."""
     for artifact in Artifacts(Home.open().artifacts).all():
@@ -453,7 +441,6 @@ def artifacts_list() -> None:
 @artifacts.command()
 @click.option("--limit", "limit_gib", type=click.FloatRange(0, 1e9), callback=_finite, metavar="GIB",
               default=DEFAULT_LIMIT_BYTES / 2**30, show_default=True, help="Keep at most this much.")  # fmt: skip
-@explained
 def prune(limit_gib: float) -> None:
     """Remove the least recently used builds over the limit; those of unfinished bisections stay."""
     session = _session()
@@ -468,7 +455,6 @@ def prune(limit_gib: float) -> None:
 @click.option("--repo", "repositories", multiple=True, metavar="[NAME=]PATH|URL",
               help="A repository that the form offers, beside the engines' public ones; repeat it.")  # fmt: skip
 @click.option("--no-worker", is_flag=True, help="Only show; `bisect worker` runs what is queued.")
-@explained
 def serve(host: str, port: int, repositories: tuple[str, ...], no_worker: bool) -> None:
     """Watch, start and read bisections in a browser; runs what is queued.
 
@@ -487,7 +473,6 @@ def serve(host: str, port: int, repositories: tuple[str, ...], no_worker: bool) 
 
 
 @main.command()
-@explained
 def worker() -> None:
     """Run queued bisections, one after another, until Ctrl-C; what is running then goes back to the queue."""
     stop = threading.Event()
