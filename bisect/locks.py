@@ -31,6 +31,14 @@ def hold(path: Path, refusal: UserError) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def wait_for(path: Path) -> Iterator[None]:
+    """The lock of that file, alone, as soon as no other holder has it."""
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def is_held(path: Path) -> bool:
     """Whether someone has the lock of that file now."""
     try:

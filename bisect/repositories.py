@@ -1,15 +1,13 @@
 """Which clone to read: the user's own path, or a clone of ours of a public URL, made once and reused."""
 
-import contextlib
-import fcntl
 import hashlib
 import re
 import shutil
-from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
 from cpubisect.errors import UserError
+from cpubisect.locks import wait_for
 from cpubisect.paths import Home
 from cpubisect.process import run
 
@@ -26,7 +24,7 @@ def is_url(name: str) -> bool:
 def local_clone(home: Home, url: str) -> Path:
     """Our clone of a URL: made if it is not there yet; raises UserError if it can't be cloned."""
     target = clone_path(home, url)
-    with _one_at_a_time(target):
+    with wait_for(target.with_suffix(".lock")):
         if target.is_dir():
             return target
         fresh = target.with_suffix(".new")
@@ -45,7 +43,7 @@ def local_clone(home: Home, url: str) -> Path:
 def refresh(home: Home, url: str) -> None:
     """Fetch what is new into our clone of a URL; raises UserError if that fails."""
     target = clone_path(home, url)
-    with _one_at_a_time(target):
+    with wait_for(target.with_suffix(".lock")):
         done = run(["git", "-C", target, "fetch", "--quiet", "--prune", "--tags"], timeout_s=CLONE_LIMIT_S)
     if not done.ok:
         raise UserError(f"cannot fetch from {url} ({_first_error(done.output)})", _NEXT_STEP)
@@ -62,13 +60,6 @@ def _first_error(output: str) -> str:
     return next(
         (line for line in lines if "fatal" in line or "error" in line), lines[0] if lines else "no reason given"
     )
-
-
-@contextlib.contextmanager
-def _one_at_a_time(target: Path) -> Iterator[None]:
-    with target.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 @lru_cache(maxsize=64)
