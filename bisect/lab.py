@@ -1,7 +1,6 @@
 """Builds and probes for one bisection: asks the store first, so that nothing finished is done again."""
 
 import contextlib
-import fcntl
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,6 +11,7 @@ from cpubisect.builders.build import BuildSettings, Outcome, Recipe
 from cpubisect.builders.carry import carry_out
 from cpubisect.engine import module_of
 from cpubisect.errors import UserError
+from cpubisect.locks import wait_for
 from cpubisect.paths import Home
 from cpubisect.scratch import scratch
 from cpubisect.store import BuildRow, ProbeRow
@@ -207,20 +207,26 @@ class Lab:
         """Commits that this bisection could not build by today's recipe, with why."""
         found: dict[str, str] = {}
         for build, _ in self._bench.store.builds(self._bench.bisection):
-            with contextlib.suppress(UserError):
-                if build.outcome != Outcome.BUILT and build.recipe_key == self._recipe(build.sha).key():
-                    found[build.sha] = build.first_error or build.outcome
+            if build.outcome != Outcome.BUILT and self._is_of_today(build.sha, build.recipe_key):
+                found[build.sha] = build.first_error or build.outcome
         return found
 
     def kept(self, shas: Sequence[str]) -> frozenset[str]:
         """Those of some commits that need not be built: the binary of today's recipe is there, from any bisection."""
         bench = self._bench
-        found = []
-        for sha, recipe_key, artifact in bench.store.artifacts_of(bench.engine.name, shas):
-            with contextlib.suppress(UserError):
-                if self._artifacts.path(artifact) is not None and recipe_key == self._recipe(sha).key():
-                    found.append(sha)
-        return frozenset(found)
+        stored = bench.store.artifacts_of(bench.engine.name, shas)
+        return frozenset(
+            sha
+            for sha, recipe_key, artifact in stored
+            if self._artifacts.path(artifact) is not None and self._is_of_today(sha, recipe_key)
+        )
+
+    def _is_of_today(self, sha: str, recipe_key: str) -> bool:
+        """Whether a commit would be built by that recipe now; False if by none."""
+        try:
+            return self._recipe(sha).key() == recipe_key
+        except UserError:
+            return False
 
     def _recipe(self, sha: str) -> Recipe:
         bench = self._bench
@@ -298,6 +304,5 @@ class Lab:
 @contextlib.contextmanager
 def only_probe(home: Home) -> Iterator[None]:
     """Held while a probe runs: one at a time per host, across all bisections."""
-    with (home.root / "probe.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with wait_for(home.root / "probe.lock"):
         yield
