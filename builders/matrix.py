@@ -57,8 +57,7 @@ class Matrix:
 
     def toolchain_names(self) -> tuple[str, ...]:
         """Every toolchain that some rule names, in the order of the file."""
-        sections = self._file.engines.values()
-        return tuple(dict.fromkeys(name for s in sections for rule in s.rules for name in rule.toolchain or ()))
+        return tuple(dict.fromkeys(name for lists in self.preferences().values() for some in lists for name in some))
 
     def preferences(self) -> dict[str, tuple[tuple[str, ...], ...]]:
         """By engine, what its rules name as toolchains, each rule's best first: one of each is needed."""

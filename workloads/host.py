@@ -63,7 +63,7 @@ def examine(root: Path, preferences: Mapping[str, Sequence[Sequence[str]]], file
         judge_noise(noise.measure()),
         *(host_tools.tool(tool) for tool in host_tools.TOOLS),
         *host_tools.compilers(preferences),
-        *host_tools.headers([name for lists in preferences.values() for names in lists for name in names]),
+        *host_tools.headers(host_tools.toolchains(preferences)),
     ]
 
 

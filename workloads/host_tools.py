@@ -74,12 +74,17 @@ def programs(name: str) -> tuple[str, str]:
     return name, {"gcc": "g++", "clang": "clang++"}.get(family, family) + dash + release
 
 
+def toolchains(preferences: Mapping[str, Sequence[Sequence[str]]]) -> list[str]:
+    """Every toolchain that some list of some engine names, each once."""
+    return list(dict.fromkeys(name for lists in preferences.values() for some in lists for name in some))
+
+
 def compilers(preferences: Mapping[str, Sequence[Sequence[str]]]) -> list[Check]:
     """The toolchains named as in the matrix (`gcc-12`, `clang-14`, `gcc`) of which both halves are there.
 
     `preferences` are, by engine, lists of which one is needed each; where there is one, the others are no gap.
     """
-    names = list(dict.fromkeys(name for lists in preferences.values() for some in lists for name in some))
+    names = toolchains(preferences)
     here = [name for name in names if all(map(shutil.which, programs(name)))]
     checks = [Check(name, Status.OK, version(programs(name)[1]) or "installed") for name in here]
     for engine, lists in preferences.items():
