@@ -31,8 +31,9 @@ class Spent:
 def cpu_ns(pid: int) -> int:
     """CPU time of a process in ns, all threads, ended ones included; raises ProcessLookupError if it is gone.
 
-    The clock's id is that of clock_getcpuclockid(3) on Linux: the complement of the pid shifted left by three, with
-    the kind of clock in the low bits.
+    Exact while the process waits. The kernel moves the clock of a running thread with its ticks, so each of those may
+    be a tick (1 to 10 ms) behind. The clock's id is that of clock_getcpuclockid(3) on Linux: the complement of the pid
+    shifted left by three, with the kind of clock in the low bits.
     """
     try:
         return time.clock_gettime_ns((~pid << 3) | _PROCESS_CPU_CLOCK)
