@@ -5,7 +5,7 @@
    about the place of the step per second, until one gap between neighbours holds it with `SURE` probability.
 3. *Closing*: the commits on both sides of the step, read once more in turn, must show it by themselves.
 
-If a step explains less than half of the difference between the ends, the search goes on beside it.
+If a step explains less than half of the difference between the ends, the search goes on beside it; but not for ever.
 """
 
 import math
@@ -31,8 +31,13 @@ the error grows again where a drifting host is found out late."""
 CLOSING_SIGMAS = 3.0
 """So clear must the step be between its two neighbours alone."""
 
+CLOSE_FROM = 0.8
+"""A gap between neighbours gets its closing readings from this probability on: they are needed anyway, and small steps
+in the rest of the range have no part in them."""
+
 LIKELY = 0.97
-"""Where more readings would not help any more, one commit is named from this probability on, with its probability."""
+"""Where more readings would not help any more or the search is late, one commit is named from this probability on, with
+its probability."""
 
 BETWEEN_SIGMAS, BETWEEN_PART = 4.0, 0.2
 """A commit's cost is on a level of its own if it is so many standard errors, and this part of the whole difference,
@@ -42,7 +47,11 @@ STUCK_SIGMAS = 1.5
 """So many are enough where the search for a single step has come to nothing."""
 
 PATIENCE = 4.0
-"""A set of candidates is the answer if one commit would take so many times the whole search's expected time more."""
+"""A set of candidates is the answer if one commit would take so many times the whole search's expected time more, and a
+search that took so many times its expected time is late."""
+
+LATE_PART = 0.3
+"""Steps that explain this part of the whole difference are an answer of a late search."""
 
 POWER = 0.9
 """A step that would have been seen is one that is seen with this probability."""
@@ -61,15 +70,20 @@ def next_action(situation: Situation) -> Action:
     if gate is not None:
         return gate
     whole = data.difference(0, situation.size - 1)[0]
+    late = _late(situation, data)
+    wanted: Probe | None = None
     found: list[Found] = []
     open_intervals = [(0, situation.size - 1)]
     while open_intervals:
         low, high = open_intervals.pop(0)
         part = _inside(situation, low, high)
         own = data if part is situation else data.inside(low, high)
-        outcome = _within(part, own, posterior(own, part.mass))
+        outcome = _within(part, own, posterior(own, part.mass), late)
         if isinstance(outcome, Probe):
-            return _shifted(outcome, low)
+            wanted = wanted or _shifted(outcome, low)
+            if not late:
+                break
+            continue
         if isinstance(outcome, Found):
             step = replace(outcome, low=outcome.low + low, high=outcome.high + low)
             found.append(step)
@@ -80,16 +94,19 @@ def next_action(situation: Situation) -> Action:
             parts = [(low, low + outcome), (low + outcome, high)]
         sizes = {pair: _residue(situation, data, *pair) for pair in (*open_intervals, *parts)}
         open_intervals = sorted((pair for pair, size in sizes.items() if size), key=lambda pair: -sizes[pair])
+    named = sum(step.percent for step in found if step.single)
+    if wanted is not None and not (late and abs(named) >= LATE_PART * abs(whole)):
+        return wanted
     found.sort(key=lambda step: -abs(step.percent))
     return Steps(tuple(found), whole - sum(step.percent for step in found))
 
 
-def _within(part: Situation, data: Digest, now: Posterior) -> Probe | Found | int:
+def _within(part: Situation, data: Digest, now: Posterior, late: bool) -> Probe | Found | int:
     """The next action in one interval, its step, or a commit on a level of its own that splits it."""
     between = _level_between(part, data, now, BETWEEN_SIGMAS)
     if between is not None:
         return between
-    outcome = _search(part, data, now)
+    outcome = _search(part, data, now, late)
     if isinstance(outcome, Found) and not outcome.single:
         between = _level_between(part, data, now, STUCK_SIGMAS)
     return outcome if between is None else between
@@ -187,20 +204,22 @@ def _residue(situation: Situation, data: Digest, low: int, high: int) -> float:
     return wanted if wanted >= max(situation.min_step, GATE_SIGMAS * error) else 0.0
 
 
-def _search(part: Situation, data: Digest, now: Posterior) -> Probe | Found:
-    """The next action inside one interval, or its step."""
+def _search(part: Situation, data: Digest, now: Posterior, late: bool) -> Probe | Found:
+    """The next action inside one interval, or its step; a late search is content with a likely one."""
     best = int(np.argmax(now.probabilities))
     low, high = now.gaps[best]
     inside = [n for n in range(low + 1, high) if n not in part.dead]
-    if now.probabilities[best] >= SURE and not inside:
+    probability = float(now.probabilities[best])
+    if not inside and probability >= CLOSE_FROM:
         closing = _closing(part, data, now, low, high)
-        if closing is None:
+        if closing is not None:
+            return closing
+        if probability >= (LIKELY if late else SURE):
             percent = data.difference(low, high)[0]
-            return Found(low, high, percent, abs(percent), probability=float(now.probabilities[best]))
-        return closing
+            return Found(low, high, percent, abs(percent), probability=probability)
     action, rate = best_action(part, data, now)
     if action is None or _hopeless(part, data, now, rate):
-        named = not inside and now.probabilities[best] >= LIKELY
+        named = not inside and probability >= LIKELY
         first, last = (low, high) if named else _credible(now)
         percent = data.difference(first, last)[0]
         held = float(sum(p for (a, b), p in zip(now.gaps, now.probabilities, strict=True) if first <= a and b <= last))
@@ -210,12 +229,26 @@ def _search(part: Situation, data: Digest, now: Posterior) -> Probe | Found:
 
 def _hopeless(part: Situation, data: Digest, now: Posterior, rate: float) -> bool:
     """True if the rest would take far longer than the whole search was likely to: noise that does not average out."""
-    build_s = max(
-        part.build_s(number) for number in points(part, *max(now.gaps, key=lambda gap: gap[1] - gap[0])) or [0]
-    )
-    whole = data.difference(0, part.size - 1)[0]
-    _, expected_s = expected_cost(part.size, whole, data.noise.sigma, build_s, part.probe_s)
+    expected_s = _expected_s(part, data, _full_build_s(part, *max(now.gaps, key=lambda gap: gap[1] - gap[0])))
     return uncertainty(now.probabilities) / max(rate, 1e-12) > PATIENCE * expected_s
+
+
+def _late(situation: Situation, data: Digest) -> bool:
+    """True if the search took far longer than it was likely to, and is not asked for all steps there are."""
+    build_s = _full_build_s(situation, 0, situation.size - 1)
+    taken_s = len(situation.readings) * situation.probe_s + len(data.averages) * build_s
+    return situation.enough < 1.0 and taken_s > PATIENCE * _expected_s(situation, data, build_s)
+
+
+def _full_build_s(part: Situation, low: int, high: int) -> float:
+    """What the dearest build between two numbers costs."""
+    return max((part.build_s(number) for number in points(part, low, high)), default=0.0)
+
+
+def _expected_s(part: Situation, data: Digest, build_s: float) -> float:
+    """What the search for one step as large as the whole difference is likely to take."""
+    whole = data.difference(0, part.size - 1)[0]
+    return expected_cost(part.size, whole, data.noise.sigma, build_s, part.probe_s)[1]
 
 
 def _shifted(probe: Probe, offset: int) -> Probe:

@@ -119,6 +119,31 @@ def test_the_largest_of_several_steps_comes_first() -> None:
     assert places(answer)[0] == (99, 100)
 
 
+SEVERAL = {87: 0.75, 92: 2.0, 136: 0.7, 180: 0.71, 223: 0.4}
+
+
+@pytest.mark.parametrize(
+    ("steps", "culprit", "seed"), [(SEVERAL, 92, 0), (SEVERAL, 92, 1), ({37: 2.0, 173: 0.71, 206: 0.9}, 37, 6)]
+)
+def test_small_steps_elsewhere_do_not_keep_a_search_from_its_end(
+    steps: Mapping[int, float], culprit: int, seed: int
+) -> None:
+    world = World(256, steps, 1.0, seed=seed)
+    answer = world.search()
+    assert places(answer)[0] == (culprit - 1, culprit)
+    assert isinstance(answer, Steps)
+    assert answer.found[0].probability >= LIKELY
+    assert world.builds <= 40
+
+
+def test_a_late_search_goes_on_if_all_steps_are_asked_for() -> None:
+    world = World(256, SEVERAL, 1.0, seed=0)
+    world.search()
+    assert isinstance(next_action(world.situation()), Steps)
+    world.enough = 1.0
+    assert isinstance(next_action(world.situation()), Probe)
+
+
 def test_a_culprit_that_cannot_be_built_is_a_set() -> None:
     dead = frozenset(range(60, 71))
     answer = World(128, {65: 5.0}, 1.0, seed=5, dead=dead).search()
