@@ -3,9 +3,10 @@
 1. *Gate*: both ends are read in turn until their difference is sure, or as good as none.
 2. *Search*: of all actions (probe a commit that is built, or build another one and probe it) the one that tells most
    about the place of the step per second, until one gap between neighbours holds it with `SURE` probability.
-3. *Closing*: the commits on both sides of the step, read once more in turn, must show it by themselves.
+3. *Closing*: the commits on both sides of a likely gap, read once more in turn, must show the step by themselves.
 
-If a step explains less than half of the difference between the ends, the search goes on beside it; but not for ever.
+If a step explains less than half of the difference between the ends, the search goes on beside it. A search that is
+late is content with less: a likely gap, and the largest step.
 """
 
 import math
@@ -51,7 +52,8 @@ PATIENCE = 4.0
 search that took so many times its expected time is late."""
 
 LATE_PART = 0.3
-"""Steps that explain this part of the whole difference are an answer of a late search."""
+"""Steps that explain this part of the whole difference are an answer of a late search, if none of the intervals that
+are left holds more than the largest of them."""
 
 POWER = 0.9
 """A step that would have been seen is one that is seen with this probability."""
@@ -72,6 +74,7 @@ def next_action(situation: Situation) -> Action:
     whole = data.difference(0, situation.size - 1)[0]
     late = _late(situation, data)
     wanted: Probe | None = None
+    left = 0.0
     found: list[Found] = []
     open_intervals = [(0, situation.size - 1)]
     while open_intervals:
@@ -81,6 +84,7 @@ def next_action(situation: Situation) -> Action:
         outcome = _within(part, own, posterior(own, part.mass), late)
         if isinstance(outcome, Probe):
             wanted = wanted or _shifted(outcome, low)
+            left = max(left, abs(data.difference(low, high)[0]))
             if not late:
                 break
             continue
@@ -94,8 +98,8 @@ def next_action(situation: Situation) -> Action:
             parts = [(low, low + outcome), (low + outcome, high)]
         sizes = {pair: _residue(situation, data, *pair) for pair in (*open_intervals, *parts)}
         open_intervals = sorted((pair for pair, size in sizes.items() if size), key=lambda pair: -sizes[pair])
-    named = sum(step.percent for step in found if step.single)
-    if wanted is not None and not (late and abs(named) >= LATE_PART * abs(whole)):
+    largest = max((abs(step.percent) for step in found if step.single), default=0.0)
+    if wanted is not None and not (late and largest >= max(left, LATE_PART * abs(whole))):
         return wanted
     found.sort(key=lambda step: -abs(step.percent))
     return Steps(tuple(found), whole - sum(step.percent for step in found))
@@ -149,7 +153,7 @@ def _inside(situation: Situation, low: int, high: int) -> Situation:
         size=high - low + 1,
         # They are in the digest, once for all parts.
         readings=(),
-        dead={n - low: why for n, why in situation.dead.items() if low < n < high},
+        dead={n - low: why for n, why in situation.dead.items() if low <= n <= high},
         build_s=lambda number: situation.build_s(number + low),
         weights=situation.weights[low : high + 1],
     )
@@ -235,9 +239,12 @@ def _hopeless(part: Situation, data: Digest, now: Posterior, rate: float) -> boo
 
 def _late(situation: Situation, data: Digest) -> bool:
     """True if the search took far longer than it was likely to, and is not asked for all steps there are."""
+    if situation.enough >= 1.0:
+        return False
     build_s = _full_build_s(situation, 0, situation.size - 1)
-    taken_s = len(situation.readings) * situation.probe_s + len(data.averages) * build_s
-    return situation.enough < 1.0 and taken_s > PATIENCE * _expected_s(situation, data, build_s)
+    # Longer than a build and a probe beside an anchor is a pause.
+    taken_s = float(np.minimum(np.diff(data.hour) * 3600, build_s + 2 * situation.probe_s).sum())
+    return taken_s > PATIENCE * _expected_s(situation, data, build_s)
 
 
 def _full_build_s(part: Situation, low: int, high: int) -> float:
@@ -278,11 +285,11 @@ def _closing(part: Situation, data: Digest, now: Posterior, low: int, high: int)
         return None
     taken = data.count(behind)
     if taken < 2:
-        return _beside(part, data, now, Probe(behind, 2 - taken, "culprit and parent once more"), other)
+        return _beside(part, data, now, Probe(behind, 2 - taken, "likely culprit and parent once more"), other)
     percent, error = data.difference(low, high)
     needed = 2 * (CLOSING_SIGMAS * now.noise.sigma / max(abs(now.step), 1e-12)) ** 2
     if part.direction * percent < CLOSING_SIGMAS * error and taken < max(4.0, 2 * needed):
-        probe = Probe(behind, max(1, taken // 2), "culprit and parent until their step is clear")
+        probe = Probe(behind, max(1, taken // 2), "likely culprit and parent until their step is clear")
         return _beside(part, data, now, probe, other)
     return None
 

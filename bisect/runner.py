@@ -196,6 +196,12 @@ class Runner:
                 f"what cancels within an unsplit interval is at most {done.hidden:.2f} % per function, without what "
                 "seems to have moved from one function to another"
             )
+        everything = yardstick.metric != CPU or self._bench.question.min_step is not None
+        if not everything and self._direction * done.remainder >= yardstick.min_step:
+            notes.append(
+                f"{done.remainder:+.2f} % of the difference is not in these steps and was not searched further; "
+                "`--min-step` asks for every step of that size"
+            )
         kind = Kind.CULPRIT if culprits else Kind.ONE_OF if groups else Kind.NO_REGRESSION
         return Verdict(
             kind,

@@ -16,7 +16,10 @@ BUILD_S, PROBE_S = 400.0, 40.0
 
 @dataclass
 class World:
-    """A history whose commits cost 100 units and more from each step on; noise is in the same units."""
+    """A history whose commits cost 100 units and more from each step on; noise is in the same units.
+
+    What is `dead` fails when it is first asked for, what is `crashing` when it is asked for again.
+    """
 
     size: int
     steps: Mapping[int, float]
@@ -24,6 +27,7 @@ class World:
     seed: int
     drift: float = 0.0
     dead: frozenset[int] = frozenset()
+    crashing: frozenset[int] = frozenset()
     there: frozenset[int] = frozenset()
     min_step: float = 0.0
     enough: float = 0.5
@@ -40,7 +44,8 @@ class World:
         cost = 100.0 + np.cumsum([self.steps.get(n, 0.0) for n in range(self.size)])
         shift = 0.0
         while isinstance(action := next_action(self.situation()), Probe):
-            if action.number in self.dead:
+            assert action.number not in self.failed
+            if action.number in self.dead or (action.number in self.built and action.number in self.crashing):
                 self.failed[action.number] = "error"
                 continue
             if action.number not in self.built | self.there:
@@ -133,7 +138,7 @@ def test_small_steps_elsewhere_do_not_keep_a_search_from_its_end(
     assert places(answer)[0] == (culprit - 1, culprit)
     assert isinstance(answer, Steps)
     assert answer.found[0].probability >= LIKELY
-    assert world.builds <= 40
+    assert world.builds <= 50
 
 
 def test_a_late_search_goes_on_if_all_steps_are_asked_for() -> None:
@@ -220,6 +225,22 @@ def test_a_commit_that_fails_after_it_was_read_is_not_asked_for_again(seed: int)
     world.failed = dict.fromkeys(read, "probe: crashed")
     world.dead = frozenset(read)
     assert isinstance(world.search(), Steps | NoStep)
+
+
+@pytest.mark.parametrize(("first", "second", "seed"), [(8, 10, 43), (2, 6, 48), (1, 3, 65)])
+def test_a_commit_between_two_steps_that_fails_after_it_was_read_is_not_asked_for_again(
+    first: int, second: int, seed: int
+) -> None:
+    World(16, {first: 2.0, second: 2.0}, 0.4, seed=seed, crashing=frozenset(range(1, 15))).search()
+
+
+@pytest.mark.parametrize(
+    ("steps", "seed"), [({64: 2.0, 192: 1.3}, 5), ({40: 1.6, 128: 1.2, 200: 1.2}, 14)], ids=["two", "three"]
+)
+def test_a_late_search_does_not_end_while_more_is_left_than_it_has_found(steps: Mapping[int, float], seed: int) -> None:
+    answer = World(256, steps, 1.0, seed=seed).search()
+    assert isinstance(answer, Steps)
+    assert abs(answer.remainder) <= abs(answer.found[0].percent)
 
 
 def test_a_clock_that_was_set_back_is_no_obstacle() -> None:
