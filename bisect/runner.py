@@ -107,7 +107,7 @@ class Runner:
             visible[CPU] = max(floor, change.visible)
             if change.sure and abs(change.percent) >= floor:
                 regime, metric = Regime.NOISY, CPU
-                plan = Plan(1, max(floor, abs(change.percent) * LEAST_SHARE), change.visible)
+                plan = Plan(1, floor or abs(change.percent) * LEAST_SHARE, change.visible)
         ends = self._end_steps()
         if regime is None or change is None:
             return Verdict(

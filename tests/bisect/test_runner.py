@@ -206,6 +206,19 @@ def test_cpu_time_alone_finds_a_large_step(home: Path, tmp_path: Path) -> None:
     assert max(probability for *_, probability in gaps) > 0.9
 
 
+def test_what_a_search_on_cpu_time_leaves_out_is_told_and_searched_when_asked_for(home: Path, tmp_path: Path) -> None:
+    loops = (*[1000] * 3, *[4000] * 4, *[6000] * 3)
+    shas = history(tree(1000), *(cost(n, f"/* {i} */") for i, n in enumerate(loops))).write(tmp_path / "kv")
+    question = [tmp_path / "kv", shas[1], "main", "--metric", "cpu", "--set", "clock_ops=1000,60000"]
+    verdict = ask(*question, home=home)["verdict"]
+    assert [culprit["sha"] for culprit in verdict["culprits"]] == [shas[5]]
+    (note,) = [note for note in verdict["notes"] if "--min-step" in note]
+    assert f"{verdict['remainder']:+.2f} % of the difference" in note
+    everything = ask(*question, "--min-step", "50", home=home)["verdict"]
+    assert {culprit["sha"] for culprit in everything["culprits"]} == {shas[5], shas[9]}
+    assert not any("--min-step" in note for note in everything["notes"])
+
+
 def test_cpu_time_alone_enters_a_merge(home: Path, tmp_path: Path) -> None:
     story = history(tree(1000))
     story.commit(cost(1000, "/* side */"), branch="side", parents=[1])
