@@ -9,11 +9,15 @@ the same `--seed`.
 
 import argparse
 import json
+import os
 import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+# Two processes that each solve small systems with several threads get in each other's way.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from searching import cells, exact, table
 from searching.run import Results, pieces, run
