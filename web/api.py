@@ -105,7 +105,7 @@ def blueprint(context: Context) -> Blueprint:
 
     @api.get("/compare")
     def compare() -> Response:
-        return _plain(comparison(session, [name for name in request.args.getlist("build") if name]))
+        return _plain(comparison(session, request.args.getlist("build")))
 
     @api.get("/choices")
     def what_can_be_started() -> Response:

@@ -31,15 +31,16 @@ class _Key:
 
 
 def comparison(session: Session, wanted: Sequence[str]) -> Comparison:
-    """The builds of some commits, the first of them the base; raises UserError for one that was never probed.
+    """The builds of some commits, the first of them the base; raises UserError for one that was never probed, and for
+    more than MOST_COLUMNS names, also if some are empty or the same.
 
     A commit is a sha, the beginning of one, or a name that a bisection was asked with. Probes count together if test,
     settings and engine are equal; columns of different hosts are marked by their host, for they are not comparable.
     """
+    if len(wanted) > MOST_COLUMNS:
+        raise UserError(f"{len(wanted)} builds are too many to compare", f"choose at most {MOST_COLUMNS}")
     choices = _choices(session)
-    columns = [_chosen(session, choices, name) for name in dict.fromkeys(wanted)]
-    if len(columns) > MOST_COLUMNS:
-        raise UserError(f"{len(columns)} builds are too many to compare", f"choose at most {MOST_COLUMNS}")
+    columns = [_chosen(session, choices, name) for name in dict.fromkeys(wanted) if name]
     measured = [_measured(session, column) for column in columns]
     keys = dict.fromkeys(key for found in measured for key in found)
     lines: dict[str, list[Line]] = {}

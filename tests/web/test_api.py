@@ -66,6 +66,14 @@ def test_numbers_are_taken_within_the_bounds_that_are_described(known: Known) ->
     assert tried == 5
 
 
+@pytest.mark.parametrize("name", ["", "main"])
+def test_more_builds_than_are_described_are_refused_also_if_empty_or_the_same(known: Known, name: str) -> None:
+    client = application(known.home).test_client()
+    answer = client.get("/api/compare?" + "&".join([f"build={name}"] * 13))
+    assert answer.status_code == 422
+    assert "13 builds are too many" in answer.get_data(as_text=True)
+
+
 def test_what_is_there_is_answered_as_described(known: Known) -> None:
     """The made-up requests seldom hit what exists: here each shape is checked with something in it."""
     app = application(known.home, token=TOKEN)
