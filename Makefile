@@ -4,7 +4,7 @@ VENV := .venv
 STAMP := $(VENV)/.installed
 TYPES := build/types
 
-.PHONY: demo test bench-search check lint types lock system clean
+.PHONY: demo test bench-search check lint links types arrows lock system clean
 
 demo: $(STAMP)
 	@scripts/demo
@@ -16,20 +16,26 @@ test: $(STAMP)
 bench-search: $(STAMP)
 	@OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python benchmarks/search.py --small
 
-check: lint types
+check: lint types arrows
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 
-# mypy follows folders, not setup.cfg: it gets the import package as a tree of links.
-types: $(STAMP)
+# What follows folders, not setup.cfg, gets the import package as a tree of links.
+links:
 	rm -rf $(TYPES)
 	mkdir -p $(TYPES)/cpubisect
 	for file in bisect/*; do ln -s "$(CURDIR)/$$file" $(TYPES)/cpubisect/; done
 	for room in builders workloads web patches example; do ln -s "$(CURDIR)/$$room" $(TYPES)/cpubisect/; done
+
+types: $(STAMP) links
 	MYPYPATH=$(TYPES) $(VENV)/bin/mypy --explicit-package-bases -p cpubisect
 	MYPYPATH=$(TYPES):benchmarks $(VENV)/bin/mypy --explicit-package-bases benchmarks
+
+# Which room may import which is in setup.cfg.
+arrows: $(STAMP) links
+	PYTHONPATH=$(TYPES) $(VENV)/bin/lint-imports --no-logo
 
 # The versions everybody develops with; the index is whichever one pip is set up for.
 lock: $(STAMP)
@@ -46,4 +52,4 @@ $(STAMP): setup.cfg requirements.lock scripts/packages.txt | system
 	touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

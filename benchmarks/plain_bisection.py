@@ -20,41 +20,47 @@ import time
 from pathlib import Path
 from statistics import fmean
 
-from cpubisect.ask import Ask, ask
-from cpubisect.lab import Lab, Purpose, Unobservable
-from cpubisect.paths import Home
-from cpubisect.question import Find, MetricChoice
-from cpubisect.readings import instructions
-from cpubisect.session import Session
-from cpubisect.store import Store
+from cpubisect.base.home import Home
+from cpubisect.records.purpose import Purpose
+from cpubisect.records.queries import spent
+from cpubisect.records.readings import instructions
+from cpubisect.records.registry import Registry
+from cpubisect.records.store import Store
+from cpubisect.run.measuring import Unobservable
+from cpubisect.search.events import BuildFinished, Event, ProbeFinished
+from cpubisect.search.events import Unobservable as Unmeasurable
+from cpubisect.search.question import Find, MetricChoice
+from cpubisect.service import launch
+from cpubisect.service.ask import Ask, ask
 
 GOOD, BAD, SKIP, ABORT = 0, 1, 125, 128
 """What `git bisect run` reads from an exit code."""
 
 
-def tell(kind: str, **data: object) -> None:
+def tell(event: Event) -> None:
     """One line of progress per finished step."""
-    if kind in ("build-finished", "probe-finished", "unobservable"):
-        print(time.strftime("%H:%M:%S"), kind, *(f"{key}={data[key]}" for key in data), file=sys.stderr, flush=True)
+    if isinstance(event, BuildFinished | ProbeFinished | Unmeasurable):
+        told = (f"{key}={value}" for key, value in event.to_json().items())
+        print(time.strftime("%H:%M:%S"), event.kind, *told, file=sys.stderr, flush=True)
 
 
-def open_session(home: str) -> Session:
-    """The session of a home directory, whatever the environment says."""
+def open_session(home: str) -> Registry:
+    """The registry of a home directory, whatever the environment says."""
     os.environ["CPUBISECT_HOME"] = home
     opened = Home.open()
-    return Session(opened, Store(opened.store))
+    return Registry(opened, Store(opened.store))
 
 
-def cost(session: Session, bisection: int, sha: str) -> float:
+def cost(registry: Registry, bisection: int, sha: str) -> float:
     """Instructions per query of one commit; raises Unobservable."""
-    lab = Lab(session.bench(bisection, tell))
+    lab = launch.lab_of(registry, bisection, tell)
     return fmean(instructions(lab.probes(sha, Purpose.SEARCH, 1)))
 
 
-def step(session: Session, bisection: int, sha: str, limit: float, direction: int) -> int:
+def step(registry: Registry, bisection: int, sha: str, limit: float, direction: int) -> int:
     """The exit code for one commit."""
     try:
-        return BAD if direction * (cost(session, bisection, sha) - limit) > 0 else GOOD
+        return BAD if direction * (cost(registry, bisection, sha) - limit) > 0 else GOOD
     except Unobservable as reason:
         print(f"{sha[:12]} is skipped: {reason}", file=sys.stderr)
         return SKIP
@@ -62,7 +68,7 @@ def step(session: Session, bisection: int, sha: str, limit: float, direction: in
 
 def bisect(arguments: argparse.Namespace) -> dict[str, object]:
     """The whole bisection; raises UserError for what cannot be asked, CalledProcessError if git fails."""
-    session = open_session(arguments.home)
+    registry = open_session(arguments.home)
     started = time.time()
     asked = Ask(
         arguments.good,
@@ -78,9 +84,9 @@ def bisect(arguments: argparse.Namespace) -> dict[str, object]:
         matrix=None,
         jobs=arguments.jobs,
     )
-    question = ask(session.home, asked, tell)
-    bisection = session.begin(question)
-    good, bad = (cost(session, bisection, sha) for sha in (question.good_sha, question.bad_sha))
+    question = ask(registry.home, asked, tell)
+    bisection = launch.begin(registry, question)
+    good, bad = (cost(registry, bisection, sha) for sha in (question.good_sha, question.bad_sha))
     clone = Path(arguments.home) / f"clone-{bisection}"
     subprocess.run(
         ["git", "clone", "--quiet", "--shared", "--no-checkout", question.repository, str(clone)], check=True
@@ -93,22 +99,21 @@ def bisect(arguments: argparse.Namespace) -> dict[str, object]:
     found = subprocess.run(
         ["git", "rev-parse", "refs/bisect/bad"], cwd=clone, check=True, capture_output=True, text=True
     )
-    builds = [row for row, _ in session.store.builds(bisection)]
-    probes, probe_seconds = session.store.probe_count(bisection)
-    session.store.update_bisection(bisection, state="finished", finished=time.time())
+    used = spent(registry.store, [bisection])[bisection]
+    registry.store.update_bisection(bisection, state="finished", finished=time.time())
     return {
         "found": done.returncode == 0,
         "culprit": found.stdout.strip(),
         "percent_of_ends": (bad / good - 1) * 100,
-        "builds": len(builds),
-        "build_wall_seconds": round(sum(row.wall_seconds for row in builds)),
-        "build_cpu_seconds": round(sum(row.cpu_seconds for row in builds)),
-        "cache_hits": sum(row.cache_hits for row in builds),
-        "cache_misses": sum(row.cache_misses for row in builds),
-        "probes": probes,
-        "probe_seconds": round(probe_seconds),
+        "builds": used.builds,
+        "build_wall_seconds": round(used.build_seconds),
+        "build_cpu_seconds": round(used.build_cpu_seconds),
+        "cache_hits": used.cache_hits,
+        "cache_misses": used.cache_misses,
+        "probes": used.probes,
+        "probe_seconds": round(used.probe_seconds),
         "elapsed_seconds": round(time.time() - started),
-        "commits": [row.sha for row in builds],
+        "commits": [row.sha for row, _ in registry.store.builds(bisection)],
     }
 
 
@@ -160,8 +165,8 @@ def main() -> int:
         print(json.dumps(bisect(arguments), indent=2))
         return 0
     head = subprocess.run(["git", "rev-parse", "BISECT_HEAD"], check=True, capture_output=True, text=True)
-    session = open_session(arguments.home)
-    return step(session, arguments.step, head.stdout.strip(), arguments.limit, arguments.direction)
+    registry = open_session(arguments.home)
+    return step(registry, arguments.step, head.stdout.strip(), arguments.limit, arguments.direction)
 
 
 if __name__ == "__main__":

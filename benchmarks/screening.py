@@ -11,7 +11,6 @@ Prints a table, and a line of JSON last.
 
 import argparse
 import contextlib
-import importlib
 import json
 import os
 import shutil
@@ -25,16 +24,18 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 
+from cpubisect.base.errors import UserError
+from cpubisect.base.metrics import INSTRUCTIONS, Counter
+from cpubisect.base.version import Version
 from cpubisect.builders.build import BuildSettings, Recipe
 from cpubisect.builders.carry import carry_out
-from cpubisect.builders.matrix import SCREENING, Matrix
-from cpubisect.builders.toolchain import installed_toolchains
-from cpubisect.errors import UserError
-from cpubisect.history import History
-from cpubisect.version import Version
+from cpubisect.builders.catalog import builder_of, screening_builder_named
+from cpubisect.builders.recipes.matrix import SCREENING, Matrix
+from cpubisect.builders.recipes.toolchain import installed_toolchains
+from cpubisect.history.history import History
 from cpubisect.workloads import catalog
-from cpubisect.workloads.counters import choose, examine
-from cpubisect.workloads.probe import INSTRUCTIONS, Counter, ProbeRequest
+from cpubisect.workloads.counters.choice import choose, examine
+from cpubisect.workloads.probe import ProbeRequest
 
 KINDS = ("", SCREENING)
 COLD = 0.25
@@ -186,10 +187,12 @@ class Bench:
         return False
 
     def _make(self, recipe: Recipe) -> None:
-        module = self._engine.builder if not recipe.variant else self._matrix.screening_builder(self._engine)
-        if module is None:
-            raise UserError(f"{self._engine.name} has no screening builder", "name one in the matrix")
-        builder = importlib.import_module(f"cpubisect.builders.{module}").BUILDER
+        builder = builder_of(self._engine)
+        if recipe.variant:
+            module = self._matrix.screening_builder(self._engine)
+            if module is None:
+                raise UserError(f"{self._engine.name} has no screening builder", "name one in the matrix")
+            builder = screening_builder_named(module, self._engine.name)
         settings = BuildSettings(self.place.root / "ccache", self._matrix.patches_dir, jobs=self._jobs)
         log = self.place.root / "logs" / f"{recipe.commit[:12]}-{recipe.variant or 'ordinary'}.log"
         with tempfile.TemporaryDirectory(dir=self.place.root) as work:
@@ -224,7 +227,7 @@ class Bench:
                 scratch=Path(scratch),
                 clock=False,
             )
-            samples = importlib.import_module(f"cpubisect.workloads.{self._engine.workload}").probe(request)
+            samples = catalog.workload_of(self._engine).probe(request)
         measured = fmean(samples.values[INSTRUCTIONS])
         say(f"{sha[:12]} {kind or 'ordinary'}: {measured:,.0f} instructions/query")
         self.place.keep(name, measured)

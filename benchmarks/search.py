@@ -58,7 +58,7 @@ def full(seed: int, trials: int, processes: int, page: Path) -> None:
 
 def accuracy(seed: int, trials: int, processes: int, page: Path) -> None:
     """This product alone where there is one step and it promises to be right, into the documentation; raises SystemExit
-    likewise."""
+    if the page has no place for it."""
     head = before_mark(page, "--accuracy")
     promised = [cell for cell in cells.full() if cell.promised and not cell.world.others]
     results = run(list(pieces(promised, {OURS: trials}, seed)), processes, KEPT)

@@ -1,4 +1,7 @@
-"""The command line: reads arguments, prints; decides nothing."""
+"""The command line: reads arguments, prints; decides nothing.
+
+What a command needs is imported within it: most of it takes longer to load than `bisect list` may take.
+"""
 
 import json
 import math
@@ -9,42 +12,27 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-from cpubisect import report, suspect_list
-from cpubisect.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
-from cpubisect.ask import Ask, ask
-from cpubisect.attach import State, Wish, attach, ending, preview
-from cpubisect.builders.matrix import Matrix
+from cpubisect.attach.command import AttachCommand
+from cpubisect.base.errors import UserError
+from cpubisect.base.metrics import COUNTERS, Counter
 from cpubisect.command import Commands
-from cpubisect.display import Display, describe, latest
-from cpubisect.errors import UserError
-from cpubisect.paths import Home
-from cpubisect.question import Find, MetricChoice
-from cpubisect.report_words import verdicts
-from cpubisect.session import RESUMABLE, Session, Stopped, engine_named
-from cpubisect.store import LARGEST_ID, Store
-from cpubisect.tracker import Post
-from cpubisect.trackers import Ticket, tracker_of
-from cpubisect.worker import Worker
-from cpubisect.workloads.catalog import tests_of
-from cpubisect.workloads.host import Status, examine
-from cpubisect.workloads.probe import Counter
+from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
+from cpubisect.records.registry import RESUMABLE, Registry
+from cpubisect.records.store import LARGEST_ID
+from cpubisect.report.form import Form
+from cpubisect.search.question import Find, MetricChoice
+
+if TYPE_CHECKING:
+    from cpubisect.attach.ticket import Post
 
 CANCELLED = 4
 INTERRUPTED = 130
 WIDE = 200
 """Columns of a table that is not printed to a terminal."""
-
-
-def _session() -> Session:
-    home = Home.open()
-    return Session(home, Store(home.store))
 
 
 def _pairs(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -93,8 +81,9 @@ def main() -> None:
     help="What to search on: auto takes instructions where the ends differ in them, else CPU time.",
 )  # fmt: skip
 @click.option(
-    "--counter", type=click.Choice([Counter.HARDWARE.value, Counter.CALLGRIND.value]),
-    help="How to count instructions; only callgrind tells functions [default: perf where it works, else callgrind].",
+    "--counter", type=click.Choice([c.value for c in COUNTERS]),
+    help=f"How to count instructions; only {' or '.join(c for c in COUNTERS if c.tells_functions)} tells functions "
+    f"[default: {' where it works, else '.join(COUNTERS)}].",
 )  # fmt: skip
 @click.option("--find", type=click.Choice([f.value for f in Find]), default="regression", show_default=True)
 @click.option("--set", "given", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="Any parameter of the test.")
@@ -119,17 +108,21 @@ def start(as_json: bool, quiet: bool, **options: Any) -> None:
       bisect start 5.5.8 5.6.10 --test read-only --rows 10000 --find improvement
       bisect start 5.6.21 5.6.27 --test point-query --test insert
     """
+    from cpubisect.service.ask import Ask, ask
+    from cpubisect.service.launch import begin
+    from cpubisect.views.live import Display
+
     for name in ("rows", "clients"):
         value = options.pop(name)
         if value is not None:
             options["given"] = {**options["given"], name: str(value)}
-    session = _session()
+    registry = Registry.open()
     options["metric"], options["find"] = MetricChoice(options["metric"]), Find(options["find"])
     options["counter"] = Counter(options["counter"]) if options["counter"] else None
     with Display(quiet=quiet) as display:
-        question = ask(session.home, Ask(**options), display)
-    bisection = session.begin(question)
-    _run(session, bisection, as_json=as_json, quiet=quiet)
+        question = ask(registry.home, Ask(**options), display)
+    bisection = begin(registry, question)
+    _run(registry, bisection, as_json=as_json, quiet=quiet)
 
 
 @main.command()
@@ -139,20 +132,26 @@ def start(as_json: bool, quiet: bool, **options: Any) -> None:
 @click.option("--queued", is_flag=True, hidden=True, help="Only if it is still queued: how a worker begins one.")
 def resume(bisection: int | None, as_json: bool, quiet: bool, queued: bool) -> None:
     """Go on with bisection ID (default: the latest interrupted one); nothing finished is done again."""
-    session = _session()
+    from cpubisect.records import queries
+
+    registry = Registry.open()
     if bisection is None:
-        unfinished = [row.id for row in session.store.bisections() if session.state(row.id, row.state) == "interrupted"]
+        states = queries.states(registry.store)
+        unfinished = [number for number, state in states if registry.state(number, state) == "interrupted"]
         if not unfinished:
             raise UserError("there is no interrupted bisection", "`bisect list` shows them all")
-        bisection = unfinished[0]
-    _run(session, bisection, as_json=as_json, quiet=quiet, among=("queued",) if queued else RESUMABLE)
+        bisection = max(unfinished)
+    _run(registry, bisection, as_json=as_json, quiet=quiet, among=("queued",) if queued else RESUMABLE)
 
 
-def _run(session: Session, bisection: int, *, as_json: bool, quiet: bool, among: Sequence[str] = RESUMABLE) -> None:
+def _run(registry: Registry, bisection: int, *, as_json: bool, quiet: bool, among: Sequence[str] = RESUMABLE) -> None:
+    from cpubisect.report import render as report
+    from cpubisect.service.launch import Stopped, run
+    from cpubisect.views.live import Display
+
     try:
         with Display(quiet=quiet) as display:
-            display("begun", id=bisection)
-            verdict = session.run(bisection, display, among=among)
+            verdict = run(registry, bisection, display, among=among)
     except (KeyboardInterrupt, Stopped):
         click.echo(f"bisect: interrupted; `bisect resume {bisection}` goes on, nothing finished is lost", err=True)
         sys.exit(INTERRUPTED)
@@ -163,41 +162,48 @@ def _run(session: Session, bisection: int, *, as_json: bool, quiet: bool, among:
     if verdict is None:
         click.echo(f"bisect: bisection {bisection} was cancelled", err=True)
         sys.exit(CANCELLED)
-    form = report.Form.JSON if as_json else report.Form.TEXT
-    click.echo(report.render(session, bisection, form), nl=False)
+    form = Form.JSON if as_json else Form.TEXT
+    click.echo(report.render(registry, bisection, form), nl=False)
 
 
 @main.command("list")
 @click.option("--json", "as_json", is_flag=True)
 def list_bisections(as_json: bool) -> None:
     """Show all bisections, newest first."""
-    session = _session()
-    rows = session.store.bisections()
+    from cpubisect.records import queries
+
+    registry = Registry.open()
+    rows = queries.headlines(registry.store)
     if as_json:
         plain = [
-            {"id": r.id, "state": session.state(r.id, r.state), "engine": r.engine, "good": r.question["good"],
-             "bad": r.question["bad"], "test": r.question["test"], "created": r.created,
-             "verdict": r.verdict and {"kind": r.verdict["kind"], "summary": r.verdict["summary"]}}
-            for r in rows
+            {"id": row.id, "state": registry.state(row.id, row.state), "engine": row.engine, "good": row.good,
+             "bad": row.bad, "tests": row.tests, "created": row.created,
+             "verdict": {"kind": row.kind, "summary": row.summary} if row.kind else None}
+            for row in rows
         ]  # fmt: skip
         click.echo(json.dumps(plain, indent=2))
         return
     if not rows:
         click.echo("no bisections yet; `bisect start --help` shows how to begin")
         return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from cpubisect.report.words import joined
+
     table = Table(box=None, pad_edge=False, expand=True)
     for column in ("ID", "state", "engine", "range", "test", "started", "answer"):
         table.add_column(column, no_wrap=True, overflow="ellipsis", ratio=1 if column == "answer" else None)
     for row in rows:
-        question, verdict = row.question, row.verdict or {}
         table.add_row(
             str(row.id),
-            session.state(row.id, row.state),
+            registry.state(row.id, row.state),
             row.engine,
-            escape(f"{question['good']} → {question['bad']}"),
-            question["test"],
+            escape(f"{row.good} → {row.bad}"),
+            joined(row.tests),
             time.strftime("%Y-%m-%d %H:%M", time.localtime(row.created)),
-            escape(verdict.get("summary", "")),
+            escape(row.summary),
         )
     Console(width=None if sys.stdout.isatty() else WIDE).print(table)
 
@@ -207,34 +213,45 @@ def list_bisections(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True)
 def status(bisection: int | None, as_json: bool) -> None:
     """Show how far bisection ID is (default: the latest)."""
-    session = _session()
-    data = report.gather(session, _latest(session) if bisection is None else bisection)
+    from cpubisect.report.words import joined
+    from cpubisect.search.events import Latest, Next, Posterior, Price
+    from cpubisect.search.verdict import prefix
+    from cpubisect.views.totals import totals
+
+    registry = Registry.open()
+    number = _latest(registry) if bisection is None else bisection
     if as_json:
-        click.echo(json.dumps(data, indent=2))
+        from cpubisect.views.gather import gather
+
+        click.echo(json.dumps(gather(registry, number).to_json(), indent=2))
         return
-    totals = data["totals"]
-    click.echo(f"bisection {data['id']}: {data['state']}")
-    click.echo(f"  {data['engine']} {data['good']['name']} → {data['bad']['name']}, test {data['test']}")
-    click.echo(f"  {totals['candidates']} candidates, {totals['builds']} builds, {totals['probes']} probes so far")
-    click.echo(f"  {totals['build_seconds']:,.0f} s of builds, {totals['probe_seconds']:,.0f} s of probes")
-    if data["verdict"]:
-        for name, verdict in verdicts(data).items():
-            click.echo(f"  {name}{verdict['kind']}: {verdict['summary']}")
-    if data["state"] != "finished":
-        answered = (data["verdict"] or {}).get("tests", {})
-        events = [event for event in session.store.events(data["id"]) if event[3].get("test") not in answered]
-        said = [line for _, _, kind, found in events if (line := describe(kind, found))]
-        for line in [*latest(events, ("price", "posterior", "next")), *said[-1:]]:
+    row = registry.store.bisection(number)
+    question, state, used = row.question, registry.state(row.id, row.state), totals(registry.store, row)
+    click.echo(f"bisection {number}: {state}")
+    click.echo(f"  {row.engine} {question.good} → {question.bad}, test {joined(question.tests)}")
+    click.echo(f"  {used.candidates} candidates, {used.builds} builds, {used.probes} probes so far")
+    click.echo(f"  {used.build_seconds:,.0f} s of builds, {used.probe_seconds:,.0f} s of probes")
+    answered = row.verdict.tests if row.verdict else {}
+    for test, verdict in answered.items():
+        click.echo(f"  {prefix(test, question.tests)}{verdict.kind}: {verdict.summary}")
+    if state != "finished":
+        entries = [entry for entry in registry.store.events(number) if entry.event.test not in answered]
+        latest = Latest(entries)
+        thoughts = [event.sentence for kind in (Price, Posterior, Next) if (event := latest[kind])]
+        said = [entry.event.sentence for entry in entries if entry.event.sentence]
+        for line in [*thoughts, *said[-1:]]:
             click.echo(f"  {line}")
-    if data["state"] == "interrupted":
-        click.echo(f"  `bisect resume {data['id']}` goes on")
+    if state == "interrupted":
+        click.echo(f"  `bisect resume {number}` goes on")
 
 
-def _latest(session: Session) -> int:
-    rows = session.store.bisections()
-    if not rows:
+def _latest(registry: Registry) -> int:
+    from cpubisect.records import queries
+
+    newest = queries.newest(registry.store)
+    if newest is None:
         raise UserError("there are no bisections yet", "`bisect start --help` shows how to begin")
-    return rows[0].id
+    return newest
 
 
 @main.command()
@@ -243,32 +260,33 @@ def _latest(session: Session) -> int:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def log(bisection: int, sha: str | None, as_json: bool) -> None:
     """Show everything that happened in bisection ID, in order."""
-    session = _session()
-    session.store.bisection(bisection)
+    registry = Registry.open()
+    registry.store.bisection(bisection)
     if sha:
-        logs = [Path(build.log) for build, _ in session.store.builds(bisection) if build.sha.startswith(sha)]
+        logs = [Path(build.log) for build, _ in registry.store.builds(bisection) if build.sha.startswith(sha)]
         if not logs or not logs[-1].is_file():
             raise UserError(f"there is no build log of {sha} in bisection {bisection}", "see `bisect report`")
         click.echo(logs[-1].read_text(errors="replace"), nl=False)
         return
-    for number, at, kind, data in session.store.events(bisection):
+    for entry in registry.store.events(bisection):
         if as_json:
-            click.echo(json.dumps({"id": number, "at": at, "kind": kind, "data": data}))
-        elif line := describe(kind, data):
-            click.echo(f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(at))}  {line}")
+            told = {"id": entry.id, "at": entry.at, "kind": entry.event.kind, "data": entry.event.to_json()}
+            click.echo(json.dumps(told))
+        elif line := entry.event.sentence:
+            click.echo(f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(entry.at))}  {line}")
 
 
 @main.command()
 @click.argument("bisection", metavar="ID", type=int)
 def cancel(bisection: int) -> None:
     """End bisection ID; what it measured is kept, and `bisect resume` would go on with it."""
-    _session().cancel(bisection)
+    Registry.open().cancel(bisection)
     click.echo(f"bisection {bisection} is cancelled")
 
 
 @main.command("report")
 @click.argument("bisection", metavar="[ID]", type=int, required=False)
-@click.option("--format", "form", type=click.Choice([form.value for form in report.Form]), default="text",
+@click.option("--format", "form", type=click.Choice([form.value for form in Form]), default="text",
               show_default=True, help="text for bugs.mysql.com (76 columns), markdown for GitHub, html in one file, "
               "svg or png of the chart, bundle for a tar.gz with everything and a reproduce.sh.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
@@ -285,16 +303,18 @@ def report_command(bisection: int | None, form: str, as_json: bool, output: Path
       bisect report 3 --format png > chart.png
       bisect report 3 --format bundle --output .
     """
-    session = _session()
-    wanted = report.Form(report.Form.JSON if as_json else form)
-    number = _latest(session) if bisection is None else bisection
+    from cpubisect.report import render as report
+
+    registry = Registry.open()
+    wanted = Form(Form.JSON if as_json else form)
+    number = _latest(registry) if bisection is None else bisection
     if wanted.binary and output is None and sys.stdout.isatty():
         raise UserError(f"a terminal cannot show the form {wanted}", "add --output FILE, or send it to a file with >")
-    content = report.render(session, number, wanted)
+    content = report.render(registry, number, wanted)
     if output is None:
         click.echo(content, nl=False)
         return
-    target = output / report.file_name(session, number, wanted) if output.is_dir() else output
+    target = output / report.file_name(registry, number, wanted) if output.is_dir() else output
     try:
         target.write_bytes(content)
     except OSError as error:
@@ -302,43 +322,35 @@ def report_command(bisection: int | None, form: str, as_json: bool, output: Path
     click.echo(f"wrote {target}", err=True)
 
 
-@main.command("attach")
+@main.command("attach", cls=AttachCommand)
 @click.argument("bisection", metavar="ID", type=int)
-@click.option("--github", metavar="OWNER/REPO#N", help="Comment on this issue or pull request; token: $GITHUB_TOKEN.")
-@click.option("--jira", metavar="URL", help="Comment on issue --key of this Jira; token: $JIRA_TOKEN, and on Cloud "
-              "$JIRA_USER.")  # fmt: skip
-@click.option("--key", metavar="KEY", help="The Jira issue, e.g. PROJECT-123.")
-@click.option("--mysql-bug", type=click.IntRange(1), metavar="N", help="Write the files for bug N of bugs.mysql.com.")
-@click.option("--to", type=click.Path(path_type=Path), metavar="DIRECTORY",
-              help="Where to write files [default: bisection-ID]; alone: post nothing.")  # fmt: skip
 @click.option("--no-files", is_flag=True, help="Only the text.")
 @click.option("--dry-run", is_flag=True, help="Show what would be posted; send and write nothing.")
 @click.option("--again", is_flag=True, help="Post even if it was posted before.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--json", "as_json", is_flag=True, help="How it ended as JSON on standard output, and only that.")
 def attach_command(
-    bisection: int, no_files: bool, dry_run: bool, again: bool, yes: bool, as_json: bool, **ticket: Any
+    bisection: int, no_files: bool, dry_run: bool, again: bool, yes: bool, as_json: bool, **given: Any
 ) -> None:
     """Post the report of bisection ID to a ticket, once.
 
     It is shown before, and you are asked. Running it again is safe: it looks at the ticket first.
-
-    \b
-    Examples:
-      bisect attach 3 --github me/rocksdb#12
-      bisect attach 3 --jira https://jira.example.org --key DB-42 --yes
-      bisect attach 3 --mysql-bug 99999 --to ~/bug-99999
     """
-    tracker = tracker_of(Ticket(**ticket), bisection, os.environ)
+    from cpubisect.attach.attach import State, Wish, attach, ending, preview
+    from cpubisect.attach.registered import ticket_of
 
-    def confirm(post: Post) -> bool:
+    ticket = ticket_of(given, bisection, os.environ)
+
+    def confirm(post: "Post") -> bool:
         if not (yes or sys.stdin.isatty()):
             raise UserError("there is no terminal to ask at", "--yes posts without asking, --dry-run only shows")
         if not (as_json and yes):
             click.echo(preview(post), err=as_json)
         return yes or click.confirm("Post this?", err=True)
 
-    outcome = attach(_session(), bisection, tracker, confirm, Wish(dry_run=dry_run, again=again, files=not no_files))
+    outcome = attach(
+        Registry.open(), bisection, ticket, confirm, Wish(dry_run=dry_run, again=again, files=not no_files)
+    )
     click.echo(json.dumps(outcome.to_json(), indent=2) if as_json else ending(outcome))
     if outcome.state is State.DECLINED:
         sys.exit(1)
@@ -356,30 +368,35 @@ def suspects(bisection: int | None, inside: str, limit: int, as_json: bool) -> N
 
     The order comes from the profiles of good and bad and from the diffs; it only says where to look first.
     """
-    session = _session()
-    data = suspect_list.gather(session, _latest(session) if bisection is None else bisection, inside, limit)
-    shown = data["suspects"]
+    from cpubisect.views.suspects import ranking
+
+    registry = Registry.open()
+    found = ranking(registry, _latest(registry) if bisection is None else bisection, inside, limit)
     if as_json:
-        click.echo(json.dumps(data, indent=2))
+        click.echo(json.dumps(found.to_json(), indent=2))
         return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False, expand=True)
     for column, right in (("rank", True), ("weight", True), ("commit", False), ("instr/query", True)):
         table.add_column(column, no_wrap=True, justify="right" if right else "left")
     for column, ratio in (("found", 2), ("subject", 3), ("why", 3)):
         table.add_column(column, no_wrap=True, overflow="ellipsis", ratio=ratio)
-    for found in shown:
+    for one in found.suspects:
         table.add_row(
-            str(found["rank"]),
-            f"{found['weight']:.2%}",
-            found["sha"][:12],
-            "-" if found["cost"] is None else f"{found['cost']:,.0f}",
-            escape(found["found"]),
-            escape(found["subject"]),
-            escape(", ".join(list(found["because"])[:3])),
+            str(one.rank),
+            f"{one.weight:.2%}",
+            one.sha[:12],
+            "-" if one.cost is None else f"{one.cost:,.0f}",
+            escape(one.found),
+            escape(one.subject),
+            escape(", ".join(list(one.because)[:3])),
         )
     Console(width=None if sys.stdout.isatty() else WIDE).print(table)
-    if len(shown) < data["candidates"]:
-        click.echo(f"{data['candidates'] - len(shown)} more; --limit {data['candidates']} shows all")
+    if len(found.suspects) < found.candidates:
+        click.echo(f"{found.candidates - len(found.suspects)} more; --limit {found.candidates} shows all")
 
 
 @main.command()
@@ -388,8 +405,11 @@ def suspects(bisection: int | None, inside: str, limit: int, as_json: bool) -> N
 @click.option("--json", "as_json", is_flag=True)
 def tests(engine: str | None, matrix: Path | None, as_json: bool) -> None:
     """List the named tests per engine, by group; with --json also their parameters, which `start --set` takes."""
+    from cpubisect.builders.recipes.matrix import Matrix
+    from cpubisect.workloads.catalog import tests_of
+
     loaded = Matrix.load(matrix)
-    engines = [engine_named(loaded, engine)] if engine else loaded.engines()
+    engines = [loaded.engine(engine)] if engine else loaded.engines()
     found = {e.name: tests_of(e) for e in engines}
     if as_json:
         plain = {
@@ -411,8 +431,15 @@ def tests(engine: str | None, matrix: Path | None, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True)
 def doctor(as_json: bool) -> None:
     """Tell what this host can build and how well it can measure, with the fix for each gap."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    from cpubisect.base.home import Home
+    from cpubisect.service.doctor import diagnose
+    from cpubisect.workloads.check import Status
+
     home = Home.open()
-    checks = examine(home.root, Matrix.load().preferences())
+    checks = diagnose(home.root)
     if as_json:
         plain = [{"name": c.name, "status": c.status.value, "found": c.found, "fix": c.fix} for c in checks]
         click.echo(json.dumps(plain, indent=2))
@@ -433,6 +460,8 @@ def artifacts() -> None:
 @artifacts.command("list")
 def artifacts_list() -> None:
     """List the kept builds, least recently used first."""
+    from cpubisect.base.home import Home
+
     for artifact in Artifacts(Home.open().artifacts).all():
         used = time.strftime("%Y-%m-%d %H:%M", time.localtime(artifact.used))
         click.echo(f"{artifact.digest[:16]}  {artifact.size / 2**20:8.1f} MiB  {used}")
@@ -443,9 +472,9 @@ def artifacts_list() -> None:
               default=DEFAULT_LIMIT_BYTES / 2**30, show_default=True, help="Keep at most this much.")  # fmt: skip
 def prune(limit_gib: float) -> None:
     """Remove the least recently used builds over the limit; those of unfinished bisections stay."""
-    session = _session()
-    kept = session.store.artifacts_in_use()
-    removed = Artifacts(session.home.artifacts).prune(int(limit_gib * 2**30), kept)
+    registry = Registry.open()
+    kept = registry.store.artifacts_in_use()
+    removed = Artifacts(registry.home.artifacts).prune(int(limit_gib * 2**30), kept)
     click.echo(f"removed {len(removed)} artifacts, {sum(a.size for a in removed) / 2**20:.1f} MiB")
 
 
@@ -469,17 +498,21 @@ def serve(host: str, port: int, repositories: tuple[str, ...], no_worker: bool) 
     from cpubisect.web import server
 
     token = os.environ.get("CPUBISECT_TOKEN", "")
-    server.serve(_session(), _say, host=host, port=port, token=token, repositories=repositories, working=not no_worker)
+    server.serve(
+        Registry.open(), _say, host=host, port=port, token=token, repositories=repositories, working=not no_worker
+    )
 
 
 @main.command()
 def worker() -> None:
     """Run queued bisections, one after another, until Ctrl-C; what is running then goes back to the queue."""
+    from cpubisect.service.worker import Worker
+
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     _say("waiting for queued bisections (Ctrl-C ends it)")
-    Worker(_session(), _say).run(stop)
+    Worker(Registry.open(), _say).run(stop)
 
 
 def _say(text: str) -> None:

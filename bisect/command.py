@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from cpubisect.errors import UserError
+from cpubisect.base.errors import UserError
 
 BAD_INPUT = 2
 

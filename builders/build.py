@@ -57,9 +57,9 @@ class RepairRule:
 class Recipe:
     """Everything that decides a binary, as pinned for one commit.
 
-    `version` is the release the tree says it belongs to; `system` is `make`, `cmake` or `autotools`; `std` is the
-    C++ standard or empty; `options` are arguments of cmake, configure or make; `environment` are extra variables;
-    `patches` are names below `patches/`, e.g. `mysql/bison3.patch`, applied where they fit; so are `edits`;
+    `version` is the release the tree says it belongs to; `system` is one that the engine's builder knows, e.g. `cmake`;
+    `std` is the C++ standard or empty; `options` are arguments of cmake, configure or make; `environment` are extra
+    variables; `patches` are names below `patches/`, e.g. `mysql/bison3.patch`, applied where they fit; so are `edits`;
     `forced_includes` are headers such as `cstdint` that every C++ file is compiled with; `repairs` are tried, in
     order, when it does not compile; `patch_digests` are the SHA-256 of `patches`, so that
     an edited one makes a new recipe; `variant` names another way to build the same (`screening`), empty for the

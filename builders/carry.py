@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from cpubisect.base.process import Finished
 from cpubisect.builders.build import BuildResult, BuildSettings, Outcome, Recipe, Repair
-from cpubisect.builders.code import code_digest, spans_of
-from cpubisect.builders.diagnostics import classify, telling_line
-from cpubisect.builders.repair import Change, Repairer
-from cpubisect.builders.shop import Builder, CommandFailed, Shop
-from cpubisect.builders.source import SourceTree, checked_out
-from cpubisect.builders.toolchain import cache_counts, cache_environment, compiler_environment, find_ccache
-from cpubisect.process import Finished
+from cpubisect.builders.recipes.toolchain import cache_counts, cache_environment, compiler_environment, find_ccache
+from cpubisect.builders.repairs.diagnostics import classify, telling_line
+from cpubisect.builders.repairs.repair import Change, Repairer
+from cpubisect.builders.trees.code import code_digest, spans_of
+from cpubisect.builders.trees.shop import Builder, CommandFailed, Shop
+from cpubisect.builders.trees.source import SourceTree, checked_out
 
 _MOST_ROUNDS = 60
 _FULL_DISK_BYTES = 1 << 20

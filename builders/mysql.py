@@ -17,19 +17,18 @@ With cmake (5.5.3 and later) the tree is built in its directory `build` by ninja
 import re
 import shlex
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Protocol
 
-from cpubisect.builders.configure_cache import run_cmake
-from cpubisect.builders.dependencies import prerequisites
-from cpubisect.builders.shop import CommandFailed, Shop
-from cpubisect.process import Finished, run
+from cpubisect.base.process import Finished, run
+from cpubisect.base.tools import Header, Tool
+from cpubisect.builders.trees.configure_cache import run_cmake
+from cpubisect.builders.trees.dependencies import prerequisites
+from cpubisect.builders.trees.shop import Builder, CommandFailed, Shop
 
-PROGRAMS = {"cmake": ("cmake", "ninja", "bison"), "autotools": ("autoreconf", "libtoolize", "make", "bison")}
-"""By system, what builds run beside the compiler."""
-
+_BISON = Tool("bison", "bison", "building MySQL")
 _SERVERS = ("runtime_output_directory/mysqld", "bin/mysqld", "sql/mysqld")
 _SHARES = ("share", "sql/share")
 _SCRIPTS = ("scripts/mysql_system_tables.sql", "scripts/mysql_system_tables_data.sql")
@@ -150,6 +149,25 @@ class MySqlServer:
     """Builds the target `mysqld` by the recipe's system, `cmake` or `autotools`; its options are arguments of cmake
     or configure."""
 
+    systems: Mapping[str, Sequence[Tool]] = {
+        "cmake": (
+            Tool("cmake", "cmake", "building MySQL 5.5 and later"),
+            Tool("ninja", "ninja-build", "building MySQL 5.5 and later"),
+            _BISON,
+        ),
+        "autotools": (
+            Tool("autoreconf", "autoconf automake", "building MySQL before 5.5", vital=False),
+            Tool("libtoolize", "libtool", "building MySQL before 5.5", vital=False),
+            Tool("make", "make", "building"),
+            _BISON,
+        ),
+    }
+    headers: Sequence[Header] = (
+        Header("libaio.h", "libaio-dev", "MySQL"),
+        Header("curses.h", "libncurses-dev", "MySQL"),
+        Header("openssl/ssl.h", "libssl-dev", "MySQL"),
+    )
+
     def configure(self, shop: Shop) -> None:
         """Run cmake, or make the configure script and run it."""
         _SYSTEMS[shop.recipe.system].configure(shop)
@@ -238,4 +256,4 @@ def _relative(tree: Path, paths: Iterable[Path]) -> set[str]:
     return {str(path.relative_to(root)) for path in found if path.is_relative_to(root)}
 
 
-BUILDER = MySqlServer()
+BUILDER: Builder = MySqlServer()

@@ -1,16 +1,15 @@
 """RocksDB's db_bench, and that of engines whose Makefile takes the same variables."""
 
 import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cpubisect.builders.dependencies import compiled_sources
-from cpubisect.builders.progress import compile_lines
-from cpubisect.builders.shop import Shop
+from cpubisect.base.tools import Header, Tool
+from cpubisect.builders.trees.dependencies import compiled_sources
+from cpubisect.builders.trees.progress import compile_lines
+from cpubisect.builders.trees.shop import Builder, Shop
 
 TARGET = "db_bench"
-
-PROGRAMS = {"make": ("make",)}
-"""By system, what builds run beside the compiler."""
 
 
 class MakeDbBench:
@@ -19,6 +18,9 @@ class MakeDbBench:
     Flags go into EXTRA_CFLAGS and EXTRA_CXXFLAGS, which the Makefile appends to its own; -MMD makes the compiler
     write down what each object was made from. The recipe's options are arguments of make.
     """
+
+    systems: Mapping[str, Sequence[Tool]] = {"make": (Tool("make", "make", "building"),)}
+    headers: Sequence[Header] = (Header("gflags/gflags.h", "libgflags-dev", "RocksDB's db_bench"),)
 
     def configure(self, shop: Shop) -> None:
         """There is nothing to configure: count the compilations to come."""
@@ -58,4 +60,4 @@ class MakeDbBench:
         return {"TEST_TMPDIR": shop.environment["TMPDIR"]}
 
 
-BUILDER = MakeDbBench()
+BUILDER: Builder = MakeDbBench()

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cpubisect.builders.build import Outcome
-from cpubisect.builders.diagnostics import classify
-from cpubisect.builders.progress import compile_lines
+from cpubisect.builders.repairs.diagnostics import classify
 from cpubisect.builders.rocksdb import TARGET, MakeDbBench
-from cpubisect.builders.shop import CommandFailed, Shop
+from cpubisect.builders.trees.progress import compile_lines
+from cpubisect.builders.trees.shop import Builder, CommandFailed, Shop
 from cpubisect.builders.unity import Chunk, breakers, chunks, compilations, library_objects
 
 CHUNKS = 8
@@ -99,4 +99,4 @@ def _update(path: Path, text: str) -> None:
         path.write_text(text)
 
 
-BUILDER = ScreenDbBench()
+SCREENING_BUILDER: Builder = ScreenDbBench()

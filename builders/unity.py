@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from cpubisect.builders.diagnostics import Diagnostic, parse_diagnostics
+from cpubisect.builders.repairs.diagnostics import Diagnostic, parse_diagnostics
 
 FEWEST = 4
 """Sources of a chunk at least, on average: fewer share too little."""

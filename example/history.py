@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from cpubisect.errors import UserError
+from cpubisect.base.errors import UserError
 from cpubisect.example import release_1_1, release_1_2, release_1_3, release_1_4
 from cpubisect.example.step import Commit, Merge, Step, Tag, Tree, apply
 
@@ -41,7 +41,7 @@ class Generated:
 
     @property
     def culprit(self) -> str:
-        """The commit of the branch that made seeks dearer."""
+        """The commit of the branch that made seeks costlier."""
         return self.labelled["culprit"]
 
     @property

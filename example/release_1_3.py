@@ -1,4 +1,4 @@
-"""What happened from v1.2.0 to v1.3.0: the branch that made seeks dear, with a forgotten standard header around it."""
+"""What happened from v1.2.0 to v1.3.0: the branch that made seeks costly, a forgotten standard header around it."""
 
 from cpubisect.example.step import Merge, Step, Tag, append, commit, replace, start
 

@@ -5,18 +5,21 @@ from collections.abc import Callable
 from flask import Blueprint, Response, jsonify, request, url_for
 from pydantic import BaseModel
 
-from cpubisect import report, suspect_list
-from cpubisect.errors import UserError
-from cpubisect.web import openapi, pictures
-from cpubisect.web.build_view import build_view, probe_view
-from cpubisect.web.catalog import choices
-from cpubisect.web.comparison import comparison
+from cpubisect.base.errors import UserError
+from cpubisect.base.plain import Plain
+from cpubisect.views.along import axis
+from cpubisect.views.gather import gather
+from cpubisect.views.suspects import ranking
+from cpubisect.web import openapi
 from cpubisect.web.context import Context
-from cpubisect.web.culprit import culprit_view
-from cpubisect.web.listing import listing
-from cpubisect.web.models import Candidate, Candidates, Journal, Problem, Started, Suspects
-from cpubisect.web.overview import overview, said
-from cpubisect.web.starting import checked, start
+from cpubisect.web.models import Candidate, Candidates, Journal, Problem, Started
+from cpubisect.web.service.catalog import choices
+from cpubisect.web.service.starting import checked, start
+from cpubisect.web.views.build import build_view, probe_view
+from cpubisect.web.views.comparison import comparison
+from cpubisect.web.views.culprit import culprit_view
+from cpubisect.web.views.listing import listing
+from cpubisect.web.views.overview import overview, said
 
 MOST_CANDIDATES = 1000
 SUSPECTS = 100
@@ -28,7 +31,7 @@ Answer = Response | tuple[Response, int]
 def blueprint(context: Context) -> Blueprint:
     """The API over one home directory."""
     api = Blueprint("api", __name__, url_prefix="/api")
-    session = context.session
+    registry = context.registry
 
     @api.get("/openapi.json")
     def document() -> Response:
@@ -36,34 +39,34 @@ def blueprint(context: Context) -> Blueprint:
 
     @api.get("/bisections")
     def bisections() -> Response:
-        return _plain(listing(session, _number("page", 1, least=1)))
+        return _plain(listing(registry, _number("page", 1, least=1)))
 
     @api.post("/bisections")
     def begin() -> Answer:
         if refusal := _refused(context):
             return refusal
-        started = start(session, context.sources, context.clones, checked(request.get_json()))
+        started = start(registry, context.sources, context.clones, checked(request.get_json()))
         answer = _plain(started)
         answer.headers["Location"] = url_for("api.bisection", bisection=started.id)
         return answer, 201
 
     @api.get("/bisections/<id:bisection>")
     def bisection(bisection: int) -> Response:
-        return _plain(overview(session, bisection, request.args.get("test")))
+        return _plain(overview(registry, bisection, request.args.get("test")))
 
     @api.post("/bisections/<id:bisection>/cancel")
     def cancel(bisection: int) -> Answer:
-        return _change(context, bisection, session.cancel)
+        return _change(context, bisection, registry.cancel)
 
     @api.post("/bisections/<id:bisection>/resume")
     def resume(bisection: int) -> Answer:
-        return _change(context, bisection, session.enqueue)
+        return _change(context, bisection, registry.enqueue)
 
     @api.get("/bisections/<id:bisection>/candidates")
     def candidates(bisection: int) -> Response:
-        session.store.bisection(bisection)
+        registry.store.bisection(bisection)
         offset = _number("offset", 0)
-        rows = session.store.candidates(bisection)
+        rows = registry.store.candidates(bisection)
         limit = min(MOST_CANDIDATES, _number("limit", MOST_CANDIDATES, least=1))
         shown = [
             Candidate(path=path, position=n, sha=sha, same_binary_as=same, subject=subject)
@@ -73,49 +76,52 @@ def blueprint(context: Context) -> Blueprint:
 
     @api.get("/bisections/<id:bisection>/chart")
     def chart(bisection: int) -> Response:
-        return jsonify(pictures.along_commits_spec(session, bisection, request.args.get("test")))
+        from cpubisect.web.draw import drawing
+
+        return jsonify(drawing.specification(axis(registry, bisection, request.args.get("test"))))
 
     @api.get("/bisections/<id:bisection>/events")
     def events(bisection: int) -> Response:
-        session.store.bisection(bisection)
-        found = session.store.events(bisection, after=_number("after", 0))
+        registry.store.bisection(bisection)
+        found = registry.store.events(bisection, after=_number("after", 0))
         return _plain(Journal(id=bisection, said=said(found)))
 
     @api.get("/bisections/<id:bisection>/suspects")
     def suspects(bisection: int) -> Response:
         limit = min(MOST_CANDIDATES, _number("limit", SUSPECTS, least=1))
-        data = suspect_list.gather(session, bisection, request.args.get("inside", ""), limit=limit)
-        return _plain(Suspects.model_validate(data))
+        return _plain(ranking(registry, bisection, request.args.get("inside", ""), limit=limit))
 
     @api.get("/bisections/<id:bisection>/report")
     def whole(bisection: int) -> Response:
-        return jsonify(report.gather(session, bisection))
+        return _plain(gather(registry, bisection))
 
     @api.get("/bisections/<id:bisection>/culprits/<sha>")
     def culprit(bisection: int, sha: str) -> Response:
-        return _plain(culprit_view(session, bisection, sha, request.args.get("test")))
+        return _plain(culprit_view(registry, bisection, sha, request.args.get("test")))
 
     @api.get("/bisections/<id:bisection>/builds/<id:build>")
     def build(bisection: int, build: int) -> Response:
-        return _plain(build_view(session, bisection, build))
+        return _plain(build_view(registry, bisection, build))
 
     @api.get("/bisections/<id:bisection>/probes/<id:probe>")
     def probe(bisection: int, probe: int) -> Response:
-        return _plain(probe_view(session, bisection, probe))
+        return _plain(probe_view(registry, bisection, probe))
 
     @api.get("/compare")
     def compare() -> Response:
-        return _plain(comparison(session, request.args.getlist("build")))
+        return _plain(comparison(registry, request.args.getlist("build")))
 
     @api.get("/choices")
     def what_can_be_started() -> Response:
-        return _plain(choices(session.home, context.sources))
+        return _plain(choices(registry.home, context.sources))
 
     return api
 
 
-def _plain(model: BaseModel) -> Response:
-    return Response(model.model_dump_json(), mimetype="application/json")
+def _plain(answer: BaseModel | Plain) -> Response:
+    if isinstance(answer, Plain):
+        return jsonify(answer.to_json())
+    return Response(answer.model_dump_json(), mimetype="application/json")
 
 
 def _number(name: str, default: int, least: int = 0) -> int:
@@ -146,11 +152,11 @@ def _refused(context: Context) -> Answer | None:
 def _change(context: Context, bisection: int, change: Callable[[int], None]) -> Answer:
     if refusal := _refused(context):
         return refusal
-    session = context.session
-    session.store.bisection(bisection)
+    registry = context.registry
+    registry.store.bisection(bisection)
     try:
         change(bisection)
     except UserError as error:
         return _plain(Problem(problem=error.problem, next_step=error.hint)), 409
-    row = session.store.bisection(bisection)
-    return _plain(Started(id=bisection, state=session.state(row.id, row.state)))
+    row = registry.store.bisection(bisection)
+    return _plain(Started(id=bisection, state=registry.state(row.id, row.state)))

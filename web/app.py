@@ -6,10 +6,11 @@ from flask import Flask, Response, render_template, request
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from werkzeug.routing import IntegerConverter, Map
 
-from cpubisect.errors import Missing, UserError
-from cpubisect.store import LARGEST_ID
+from cpubisect.base.errors import Missing, UserError
+from cpubisect.records.store import LARGEST_ID
 from cpubisect.web import api, formats, pages, security
 from cpubisect.web.context import Context
+from cpubisect.web.draw import charts
 from cpubisect.web.models import Problem
 
 MOST_BYTES = 256 * 1024
@@ -25,7 +26,7 @@ class Id(IntegerConverter):
 
 def create_app(context: Context) -> Flask:
     """The application; what it may do is in `context.access`."""
-    root = context.session.home.root
+    root = context.registry.home.root
     # Flask would look for both itself, which fails for a package without __init__.py.
     app = Flask("cpubisect.web", root_path=str(Path(__file__).parent), instance_path=str(root))
     app.config.update(
@@ -41,6 +42,7 @@ def create_app(context: Context) -> Flask:
     app.jinja_env.filters.update(formats.FILTERS)
     security.guard(app, context.access)
     app.register_blueprint(pages.blueprint(context))
+    app.register_blueprint(charts.blueprint(context))
     app.register_blueprint(api.blueprint(context))
     app.context_processor(
         lambda: {

@@ -1,9 +1,10 @@
 """How numbers, times and commits are written on pages."""
 
+import math
 import time
 from collections.abc import Callable
 
-from cpubisect.display import span
+from cpubisect.search.events import span
 
 
 def sha12(sha: str) -> str:
@@ -37,8 +38,8 @@ def number(value: float | None, digits: int = 2) -> str:
 
 
 def signed(value: float | None, digits: int = 2) -> str:
-    """A number with its sign; a dash for None."""
-    return "–" if value is None else f"{value:+,.{digits}f}".replace("-", "−")
+    """A number with its sign; a dash for None, and for one that is infinite."""
+    return "–" if value is None or not math.isfinite(value) else f"{value:+,.{digits}f}".replace("-", "−")
 
 
 def percent(ratio: float) -> str:

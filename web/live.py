@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterator
 
 from flask import Response
 
+from cpubisect.records import queries
+from cpubisect.records.registry import Registry
+
 POLL_S = 0.3
 """How often the store is asked; a write by any process is seen after at most this long."""
 
@@ -17,6 +20,12 @@ MOST_STREAMS = 24
 """Each open page holds a thread of the server; further ones fall back to asking from time to time."""
 
 _free = threading.Semaphore(MOST_STREAMS)
+
+
+def mark_of(registry: Registry, bisection: int) -> tuple[int, str]:
+    """What changes whenever something happened in a bisection that is there: its newest event's id, and its state."""
+    state = registry.state(bisection, queries.state(registry.store, bisection))
+    return queries.newest_event(registry.store, bisection), state
 
 
 def stream(mark: Callable[[], tuple[int, str]], closing: threading.Event) -> Response:

@@ -1,13 +1,21 @@
 """The shapes of everything that pages show and the API answers; one shape serves a page and its JSON twin.
 
-Times are epoch seconds, durations seconds, steps percent, shares and probabilities ratios.
+What reports have too is not described again: it is what the views gather and the search found. Times are epoch seconds,
+durations seconds, steps percent, shares and probabilities ratios.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Json = dict[str, Any]
+from cpubisect.base.metrics import COUNTERS
+from cpubisect.records.store import Host, Repair
+from cpubisect.search.question import Find, MetricChoice
+from cpubisect.search.stats import Level
+from cpubisect.search.verdict import Culprit, Kind, Verdict
+from cpubisect.views.bisection import End
+from cpubisect.views.totals import Totals
 
 
 class Shape(BaseModel):
@@ -32,15 +40,15 @@ class Listed(Shape):
     engine: str
     good: str
     bad: str
-    test: str
-    kind: str | None = Field(description="the kind of its verdict, null before there is one")
+    tests: list[str]
+    kind: Kind | None = Field(description="the kind of its verdict, null before there is one")
     answer: str
     now: str = Field(description="what it did last, empty once it is finished")
     host: str
     created: float
     finished: float | None
     builds: int
-    build_seconds: float = Field(description="wall time of the builds made for it")
+    build_seconds: float = Field(description="as in the totals of one bisection")
     probes: int
     probe_seconds: float
 
@@ -55,23 +63,6 @@ class Listing(Shape):
     worker: WorkerState
 
 
-class End(Shape):
-    """Good or bad: the name that was given and the commit it stands for."""
-
-    name: str
-    sha: str
-
-
-class Reading(Shape):
-    """What was measured of one metric at one commit, in that metric's unit; `low` to `high` is the 99 % interval of the
-    mean, null for a single sample."""
-
-    mean: float
-    low: float | None
-    high: float | None
-    samples: int
-
-
 class CommitLine(Shape):
     """A commit that was built or tried, or whose place matters."""
 
@@ -84,8 +75,8 @@ class CommitLine(Shape):
     outcome: str = Field(description="built, failed, … as the build ended")
     error: str = Field(description="why it cannot be measured")
     equal_to: str | None = Field(description="the commit whose code is equal, and whose probes count for both")
-    instructions: Reading | None
-    cpu_us: Reading | None
+    instructions: Level | None
+    cpu_us: Level | None
     step_percent: float | None = Field(description="the search's metric against the measured commit before it")
     build: int = Field(description="id of its build")
     made: bool = Field(description="built for this bisection, not found in the store")
@@ -108,41 +99,26 @@ class Said(Shape):
     sha: str = ""
 
 
-class Next(Shape):
+class Coming(Shape):
     """The commit that is measured next, or was last, and why."""
 
     sha: str
     why: str
 
 
-class Progress(Shape):
+class Standing(Shape):
     """How far a bisection is and what it expects."""
 
     now: str
     building: bool = Field(description="a build is under way, whose output can be read")
     since: float | None
-    next: Next | None
+    next: Coming | None
     price: str = Field(description="what the search is likely to cost, said before it starts")
     posterior: str = Field(description="where the search thinks the step is")
     suspects: str
+    classes: int | None = Field(description="groups of candidates that cannot differ in the binary")
     expected_builds: int | None = Field(description="builds that are likely in all")
     stopped: str = Field(description="why it does not go on by itself")
-
-
-class Totals(Shape):
-    """What a bisection has used so far."""
-
-    candidates: int
-    classes: int | None = Field(description="groups of candidates that cannot differ in the binary")
-    candidates_inside_merges: int
-    builds: int
-    builds_made: int
-    builds_failed: int
-    build_seconds: float
-    build_cpu_seconds: float
-    probes: int
-    probe_seconds: float
-    elapsed_seconds: float
 
 
 class Overview(Shape):
@@ -156,20 +132,20 @@ class Overview(Shape):
     bad: End
     test: str = Field(description="the test that is shown")
     tests: list[str]
-    parameters: dict[str, str]
-    given: dict[str, str]
-    find: str
-    metric: str
+    parameters: Mapping[str, str] = Field(description="the shown test's settings")
+    given: Mapping[str, str]
+    find: Find
+    metric: MetricChoice
     regime: str | None
     counter: str | None
     min_step: float | None
     toolchain: str | None
     created: float
     finished: float | None
-    host: Json
+    host: Host
     totals: Totals
-    progress: Progress
-    verdict: Json | None = Field(description="of the shown test; docs/verdicts.md names its fields")
+    progress: Standing
+    verdict: Verdict | None = Field(description="of the shown test")
     commits: list[CommitLine]
     said: list[Said] = Field(description="the last lines of the journal")
 
@@ -200,29 +176,6 @@ class Candidates(Shape):
     candidates: list[Candidate]
 
 
-class Suspect(Shape):
-    """A candidate's place in the order of suspicion."""
-
-    rank: int
-    sha: str
-    subject: str
-    weight: float
-    because: dict[str, float]
-    cost: float | None
-    found: str
-
-
-class Suspects(Shape):
-    """The candidates of one path in the order of suspicion."""
-
-    id: int
-    state: str
-    test: str = Field(description="the test whose profiles the order is from")
-    inside: str | None
-    candidates: int
-    suspects: list[Suspect]
-
-
 class BuildView(Shape):
     """One build of a bisection with its whole record."""
 
@@ -232,8 +185,8 @@ class BuildView(Shape):
     subject: str
     outcome: str
     first_error: str
-    recipe: Json
-    repairs: list[Json]
+    recipe: Mapping[str, Any] = Field(description="everything that decides the binary")
+    repairs: tuple[Repair, ...]
     diff: str
     cpu_seconds: float
     wall_seconds: float
@@ -278,13 +231,13 @@ class CulpritView(Shape):
     test: str
     good: End
     bad: End
-    culprit: Json = Field(description="as in the verdict; docs/verdicts.md names its fields")
+    culprit: Culprit
     builds: list[BuildView] = Field(description="of the parent and of the culprit, where they are known")
-    host: Json
+    host: Host
     reproduce: str
 
 
-class Column(Shape):
+class ComparedBuild(Shape):
     """A build that is compared: a commit with the names it was asked for by."""
 
     engine: str
@@ -304,7 +257,7 @@ class Cell(Shape):
     relative_cpu: float | None
 
 
-class Line(Shape):
+class ComparedTest(Shape):
     """One test with the same settings everywhere; `cells` are in the order of the columns."""
 
     test: str
@@ -312,19 +265,19 @@ class Line(Shape):
     cells: list[Cell]
 
 
-class Group(Shape):
+class ComparedGroup(Shape):
     """Tests of one kind."""
 
     name: str
-    lines: list[Line]
+    lines: list[ComparedTest]
 
 
 class Comparison(Shape):
     """Builds side by side, relative to the first column."""
 
-    columns: list[Column]
-    choices: list[Column] = Field(description="all builds that were probed")
-    groups: list[Group]
+    columns: list[ComparedBuild]
+    choices: list[ComparedBuild] = Field(description="all builds that were probed")
+    groups: list[ComparedGroup]
 
 
 class Repository(Shape):
@@ -368,7 +321,9 @@ class Request(BaseModel):
     settings: dict[str, str] = Field(default={}, description="parameters of the tests, as with --set")
     min_step: float | None = Field(default=None, ge=0.001, le=1000, description="percent")
     toolchain: str | None = Field(default=None, max_length=100)
-    counter: str | None = Field(default=None, pattern="^(perf|callgrind)$", description="default: the host's best")
+    counter: str | None = Field(
+        default=None, pattern=f"^({'|'.join(COUNTERS)})$", description="default: the host's best"
+    )
 
 
 class Started(Shape):

@@ -1,24 +1,27 @@
 """The OpenAPI document of the API, made from the shapes that it answers with."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.metadata import version
 from typing import Any
 
-from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from pydantic import TypeAdapter
 
+from cpubisect.views.bisection import Bisection
+from cpubisect.views.suspects import Ranking
 from cpubisect.web import models
+from cpubisect.web.views.comparison import MOST_COLUMNS
 
 Json = dict[str, Any]
 
 _REFERENCE = "#/components/schemas/{model}"
-_ANSWERS: tuple[type[BaseModel], ...] = (
+_ANSWERS: tuple[type, ...] = (
     models.Listing,
     models.Overview,
     models.Candidates,
     models.Journal,
-    models.Suspects,
+    Ranking,
+    Bisection,
     models.CulpritView,
     models.BuildView,
     models.ProbeView,
@@ -27,6 +30,9 @@ _ANSWERS: tuple[type[BaseModel], ...] = (
     models.Started,
     models.Problem,
 )
+UNBOUNDED = {"Step": ("low", "high", "visible"), "Verdict": ("smallest_visible",)}
+"""Figures that may be infinite, which JSON says as null."""
+
 _ID: Json = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}
 _COUNT: Json = {"type": "integer", "minimum": 0, "maximum": 999_999_999}
 _TEXT: Json = {"type": "string"}
@@ -35,8 +41,6 @@ _TEXT: Json = {"type": "string"}
 @lru_cache(maxsize=1)
 def document() -> Json:
     """The document as plain data (OpenAPI 3.1)."""
-    _, schemas = models_json_schema([(m, "serialization") for m in _ANSWERS], ref_template=_REFERENCE)
-    _, asked = models_json_schema([(models.Request, "validation")], ref_template=_REFERENCE)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -47,10 +51,31 @@ def document() -> Json:
         },
         "paths": _paths(),
         "components": {
-            "schemas": {**schemas["$defs"], **asked["$defs"]},
+            "schemas": _schemas(),
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
+
+
+def _schemas() -> Json:
+    """All shapes by name, those that are answered and the one that is asked with."""
+    answered: list[tuple[Any, Any, TypeAdapter[Any]]] = [(m, "serialization", TypeAdapter(m)) for m in _ANSWERS]
+    asked: list[tuple[Any, Any, TypeAdapter[Any]]] = [(models.Request, "validation", TypeAdapter(models.Request))]
+    _, schemas = TypeAdapter.json_schemas([*answered, *asked], ref_template=_REFERENCE)
+    found: Json = schemas["$defs"]
+    for name, figures in UNBOUNDED.items():
+        for figure in figures:
+            for number in _numbers(found[name]["properties"][figure]):
+                number["type"] = ["number", "null"]
+    return found
+
+
+def _numbers(schema: Json) -> Iterator[Json]:
+    """A schema if it is a number's, else that of the numbers in it by name."""
+    if schema.get("type") == "number":
+        yield schema
+    elif isinstance(own := schema.get("additionalProperties"), dict):
+        yield from _numbers(own)
 
 
 def _paths() -> Json:
@@ -82,12 +107,12 @@ def _paths() -> Json:
         f"{one}/suspects": {
             "get": _read(
                 "Candidates by suspicion",
-                models.Suspects,
+                Ranking,
                 path=["bisection"],
                 query=[("inside", _TEXT), ("limit", {**_COUNT, "minimum": 1})],
             )
         },
-        f"{one}/report": {"get": _read("The report, as `bisect report --json`", None, path=["bisection"])},
+        f"{one}/report": {"get": _read("The report, as `bisect report --json`", Bisection, path=["bisection"])},
         f"{one}/culprits/{{sha}}": {
             "get": _read("A culprit", models.CulpritView, path=["bisection", "sha"], query=[("test", _TEXT)])
         },
@@ -97,7 +122,7 @@ def _paths() -> Json:
             "get": _read(
                 "Builds side by side, relative to the first",
                 models.Comparison,
-                query=[("build", {"type": "array", "items": {"type": "string"}, "maxItems": 12})],
+                query=[("build", {"type": "array", "items": {"type": "string"}, "maxItems": MOST_COLUMNS})],
                 missing=True,
             )
         },
@@ -107,7 +132,7 @@ def _paths() -> Json:
 
 def _read(
     summary: str,
-    model: type[BaseModel] | None,
+    model: type | None,
     path: Sequence[str] = (),
     query: Sequence[tuple[str, Json]] = (),
     *,
@@ -164,6 +189,6 @@ def _refusals(*codes: str) -> Json:
     return {code: _answer(meanings[code], models.Problem) for code in ("401", *codes)}
 
 
-def _answer(description: str, model: type[BaseModel] | None) -> Json:
+def _answer(description: str, model: type | None) -> Json:
     schema: Json = {"type": "object"} if model is None else {"$ref": _REFERENCE.format(model=model.__name__)}
     return {"description": description, "content": {"application/json": {"schema": schema}}}

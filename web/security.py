@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from flask import Flask, Response, abort, request, session
 
-from cpubisect.errors import UserError
+from cpubisect.base.errors import UserError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -22,8 +22,9 @@ LEAST_TOKEN = 16
 
 HEADERS = {
     "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        # Some browsers want objects to be allowed as frames as well.
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; object-src 'self'; frame-src 'self'; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -31,6 +32,15 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+
+
+PICTURE_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
+    ),
+    "X-Frame-Options": "SAMEORIGIN",
+}
+"""In their place for a picture, which a page of ours shows within itself."""
 
 
 @dataclass(frozen=True)

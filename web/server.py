@@ -7,16 +7,15 @@ from types import FrameType
 
 from waitress.server import BaseWSGIServer, MultiSocketServer, create_server
 
-from cpubisect.errors import UserError
-from cpubisect.session import Session
-from cpubisect.web import drawing, pictures
+from cpubisect.base.errors import UserError
+from cpubisect.records.registry import Registry
+from cpubisect.service.worker import Worker
 from cpubisect.web.app import create_app
-from cpubisect.web.catalog import sources
-from cpubisect.web.clones import Clones
 from cpubisect.web.context import Context
 from cpubisect.web.live import MOST_STREAMS
 from cpubisect.web.security import Access
-from cpubisect.worker import Worker
+from cpubisect.web.service.catalog import sources
+from cpubisect.web.service.clones import Clones
 
 THREADS = MOST_STREAMS + 8
 """Each live page holds one; the rest answer requests."""
@@ -26,7 +25,7 @@ RETRY_S = 5.0
 
 
 def serve(
-    session: Session,
+    registry: Registry,
     say: Callable[[str], None],
     *,
     host: str,
@@ -39,7 +38,7 @@ def serve(
 
     Raises UserError if the address is not this host's or taken, needs a token, or a repository is wrong.
     """
-    context = Context(session, Access(host, token), sources(repositories), Clones(session.home))
+    context = Context(registry, Access(host, token), sources(repositories), Clones(registry.home))
     app = create_app(context)
     try:
         server = create_server(
@@ -49,12 +48,9 @@ def serve(
         raise UserError(f"cannot listen on {host} port {port} ({error})", "choose another --host or --port") from error
     shown = f"[{host}]" if ":" in host else host
     say(f"serving on http://{shown}:{_port(server)}/ (Ctrl-C ends it)")
-    worker = threading.Thread(target=_work, args=(session, say, context.closing), daemon=True)
+    worker = threading.Thread(target=_work, args=(registry, say, context.closing), daemon=True)
     if working:
         worker.start()
-    # The first picture loads the renderer, which takes a second: nobody should wait for it.
-    warming = threading.Thread(target=pictures.warm_up, daemon=True)
-    warming.start()
 
     def end(_number: int, _frame: FrameType | None) -> None:
         context.closing.set()
@@ -70,9 +66,6 @@ def serve(
     server.close()
     if working:
         worker.join()
-    # A process that is still being started complains if the one that asked for it is gone.
-    warming.join()
-    drawing.close()
 
 
 def _port(server: BaseWSGIServer | MultiSocketServer) -> int:
@@ -81,11 +74,11 @@ def _port(server: BaseWSGIServer | MultiSocketServer) -> int:
     return int((listening or server.effective_listen)[0][1])
 
 
-def _work(session: Session, say: Callable[[str], None], stop: threading.Event) -> None:
+def _work(registry: Registry, say: Callable[[str], None], stop: threading.Event) -> None:
     told = ""
     while not stop.is_set():
         try:
-            Worker(session, say).run(stop)
+            Worker(registry, say).run(stop)
         except Exception as error:
             # Whatever it is, a full disk say, may pass; the queue must not stand still for ever.
             if str(error) != told:

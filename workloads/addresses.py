@@ -3,7 +3,7 @@ skip lists, which are seeded with a thread's address (their heights decide where
 
 from functools import cache
 
-from cpubisect.process import run
+from cpubisect.base.process import run
 
 
 @cache

@@ -1,17 +1,22 @@
-"""The named tests of every engine, and the settings a user may give them."""
+"""Which workload serves an engine, its named tests, and the settings a user may give them."""
 
 import difflib
 from collections.abc import Mapping, Sequence
 
-from cpubisect.engine import Engine, module_of
-from cpubisect.errors import UserError
-from cpubisect.workloads.probe import Test
+from cpubisect.base.engine import Engine, offered
+from cpubisect.base.errors import UserError
+from cpubisect.workloads.probe import Test, Workload
+
+
+def workload_of(engine: Engine) -> Workload:
+    """What probes an engine; raises UserError, with those there are, if the matrix names none."""
+    found: Workload = offered("cpubisect.workloads", "workload", engine.workload, engine.name)
+    return found
 
 
 def tests_of(engine: Engine) -> tuple[Test, ...]:
     """The tests of one engine, in the order of the catalogue."""
-    tests: Sequence[Test] = module_of(engine, "workloads").TESTS
-    return tuple(test for test in tests if test.engine == engine.name)
+    return tuple(test for test in workload_of(engine).tests if test.engine == engine.name)
 
 
 def find_test(engine: Engine, name: str) -> Test:
@@ -35,7 +40,7 @@ def engines_with(name: str, engines: Sequence[Engine]) -> list[Engine]:
 def settings(engine: Engine, tests: Sequence[Test], given: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """By name of the test, its parameters with the user's applied where it knows them; raises UserError for one that
     none of the tests would understand, and for a value that makes no sense."""
-    workload = module_of(engine, "workloads")
+    workload = workload_of(engine)
     for name, value in given.items():
         if not name or any(c.isspace() or ord(c) < 32 for c in name + value):
             raise UserError(f"{name!r}={value!r} is not a setting", "write --set NAME=VALUE without spaces")

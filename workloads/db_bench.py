@@ -36,28 +36,24 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
-from cpubisect.process import Finished, run
-from cpubisect.workloads import callgrind, counters
+from cpubisect.base.metrics import CONTEXT_SWITCHES, CPU, INSTRUCTIONS, QPS
+from cpubisect.base.process import Finished, run
+from cpubisect.base.tools import Tool
 from cpubisect.workloads.addresses import fixed_addresses
-from cpubisect.workloads.db_bench_command import Bench, accepts, number, parse_load
-from cpubisect.workloads.db_bench_tests import SHAPES, TESTS
-from cpubisect.workloads.probe import (
-    CONTEXT_SWITCHES,
-    CPU,
-    INSTRUCTIONS,
-    QPS,
-    Counter,
-    ProbeError,
-    ProbeRequest,
-    Samples,
-    Test,
+from cpubisect.workloads.counters.choice import counter_of
+from cpubisect.workloads.counters.counting import (
+    HeavyCounter,
+    InstructionCounter,
+    LightCounter,
+    PerOperation,
+    Profile,
+    slope,
 )
-
-__all__ = ["PROGRAMS", "TESTS", "accepts", "check", "probe"]
-
-PROGRAMS: tuple[str, ...] = ()
-"""What every probe runs, beside the artifact itself."""
+from cpubisect.workloads.db_bench_command import CommandLines, accepts, number, parse_load
+from cpubisect.workloads.db_bench_tests import SHAPES, TESTS
+from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, Test, Workload
 
 _RUN_TIMEOUT_S = 1800.0
 _RESULT = re.compile(r"^(\w+) *: +([\d.]+) micros/op (\d+) ops/sec", re.MULTILINE)
@@ -70,51 +66,63 @@ _TELLING = re.compile(
 _NOISE = re.compile(r"^(\.\.\. finished|==\d+==|Set seed to|DB path:)")
 
 
-def check(test: Test, parameters: Mapping[str, str]) -> None:
-    """Raises UserError if a parameter of a test has a value that makes no sense."""
-    Bench(Path("db_bench"), SHAPES[test.name], parameters, test.parameters).check()
+class DbBench:
+    """The tests of RocksDB and of engines with a driver like its db_bench."""
 
+    tests: Sequence[Test] = TESTS
+    programs: Sequence[Tool] = ()
 
-def probe(request: ProbeRequest) -> Samples:
-    """Load a database with the artifact and measure the test on copies of it.
+    def accepts(self, test: Test, name: str) -> bool:
+        """True for a parameter of the test and for any flag of db_bench, `NAME`, `load.NAME` or `run.NAME`."""
+        return accepts(test, name)
 
-    Raises ProbeError if a run of db_bench crashes, does not end within half an hour, or reports nothing; UserError if
-    a parameter makes no sense.
-    """
-    started = time.monotonic()
-    session = _Session.open(request)
-    session.load()
-    values: dict[str, tuple[float, ...]] = {}
-    profile: Mapping[str, float] = {}
-    attributed: Mapping[str, float] = {}
-    calls: Mapping[tuple[str, str], float] = {}
-    if request.instructions and request.counter is Counter.CALLGRIND:
-        per_operation, profile, attributed, calls = session.callgrind()
-        values[INSTRUCTIONS] = (per_operation,)
-    hardware = request.instructions and request.counter is Counter.HARDWARE
-    if request.clock or hardware:
-        readings = [session.clock(hardware) for _ in range(session.repeats)]
-        if hardware:
-            values[INSTRUCTIONS] = tuple(reading.instructions for reading in readings)
-        if request.clock:
-            values[CPU] = tuple(reading.cpu_us for reading in readings)
-            values[CONTEXT_SWITCHES] = tuple(reading.context_switches for reading in readings)
-            values[QPS] = tuple(reading.qps for reading in readings)
-    return Samples(
-        values=values,
-        counter=request.counter,
-        parameters=dict(request.parameters),
-        seconds=time.monotonic() - started,
-        profile=profile,
-        commands=tuple(session.commands),
-        attributed=attributed,
-        calls=calls,
-    )
+    def check(self, test: Test, parameters: Mapping[str, str]) -> None:
+        """Raises UserError if a parameter of a test has a value that makes no sense."""
+        CommandLines(Path("db_bench"), SHAPES[test.name], parameters, test.parameters).check()
+
+    def variable(self, name: str, *, lenient: bool = False) -> str:
+        """The flag itself: db_bench has no other variables. A version that lacks it fails its probe."""
+        return name
+
+    def probe(self, request: ProbeRequest) -> Samples:
+        """Load a database with the artifact and measure the test on copies of it.
+
+        Raises ProbeError if a run of db_bench crashes, does not end within half an hour, or reports nothing; UserError
+        if a parameter makes no sense.
+        """
+        started = time.monotonic()
+        runs = _Runs.of(request)
+        runs.load()
+        values: dict[str, tuple[float, ...]] = {}
+        counted = PerOperation(0.0, {}, {}, {})
+        counter = counter_of(request.counter) if request.instructions else None
+        if isinstance(counter, HeavyCounter):
+            counted = runs.count(counter)
+            values[INSTRUCTIONS] = (counted.total,)
+        beside = counter if isinstance(counter, LightCounter) else None
+        if request.clock or beside:
+            costs = [runs.clock(beside) for _ in range(runs.repeats)]
+            if beside:
+                values[INSTRUCTIONS] = tuple(cost.instructions for cost in costs)
+            if request.clock:
+                values[CPU] = tuple(cost.cpu_us for cost in costs)
+                values[CONTEXT_SWITCHES] = tuple(cost.context_switches for cost in costs)
+                values[QPS] = tuple(cost.qps for cost in costs)
+        return Samples(
+            values=values,
+            counter=request.counter,
+            parameters=dict(request.parameters),
+            seconds=time.monotonic() - started,
+            profile=counted.functions,
+            commands=tuple(runs.commands),
+            attributed=counted.attributed,
+            calls=counted.calls,
+        )
 
 
 @dataclass(frozen=True)
-class _Reading:
-    """One pair of ordinary runs, per operation."""
+class _Cost:
+    """What one operation cost in a pair of ordinary runs; `qps` is the long one's rate."""
 
     cpu_us: float
     context_switches: float
@@ -123,22 +131,22 @@ class _Reading:
 
 
 @dataclass
-class _Session:
-    """One probe under way; everything it writes is below `scratch`."""
+class _Runs:
+    """The runs of db_bench that make up one probe; everything they write is below `scratch`."""
 
-    bench: Bench
+    lines: CommandLines
     scratch: Path
     repeats: int
     commands: list[str] = field(default_factory=list)
     has_database: bool = False
 
     @classmethod
-    def open(cls, request: ProbeRequest) -> "_Session":
+    def of(cls, request: ProbeRequest) -> Self:
         binary = request.artifact / "db_bench"
         if not os.access(binary, os.X_OK):
             raise ProbeError(f"the artifact holds no db_bench: {binary}")
-        bench = Bench(binary, SHAPES[request.test.name], request.parameters, request.test.parameters)
-        return cls(bench, request.scratch, number(request.parameters, "repeats"))
+        lines = CommandLines(binary, SHAPES[request.test.name], request.parameters, request.test.parameters)
+        return cls(lines, request.scratch, number(request.parameters, "repeats"))
 
     @property
     def log(self) -> Path:
@@ -148,49 +156,48 @@ class _Session:
     def load(self) -> None:
         """Make the database that every measured run starts from a copy of."""
         loaded = self.scratch / "loaded"
-        steps = parse_load(self.bench.parameters["load"])
+        steps = parse_load(self.lines.parameters["load"])
         for position, step in enumerate(steps):
-            self._run((*fixed_addresses(), *self.bench.load(step, position, loaded)), step.benchmark)
+            self._run((*fixed_addresses(), *self.lines.load(step, position, loaded)), step.benchmark)
         if steps and not steps[-1].maintains:
-            self._run((*fixed_addresses(), *self.bench.settle(loaded)), "open")
+            self._run((*fixed_addresses(), *self.lines.settle(loaded)), "open")
         self.has_database = bool(steps)
 
-    def callgrind(self) -> callgrind.PerOperation:
+    def count(self, counter: HeavyCounter) -> PerOperation:
         """Instructions per operation, in total and by function."""
-        span = self.bench.span("instructions_ops")
+        span = self.lines.span("instructions_ops")
         profiles = []
         for wanted in (span.low, span.high):
-            out = self.scratch / f"{wanted}.callgrind"
-            argv = self._measured(wanted)
-            finished = self._run(callgrind.command(argv, out), self.bench.shape.benchmark)
+            out = self.scratch / f"{wanted}.{counter.name}"
+            finished = self._run(counter.command(self._measured(wanted), out), self.lines.shape.benchmark)
             self._qps(finished)
-            profiles.append(callgrind.parse_profile(out.read_text(errors="replace")))
-        return callgrind.slope(profiles[0], profiles[1], self.bench.difference(span))
+            profiles.append(self._counted(counter, out))
+        return slope(profiles[0], profiles[1], self.lines.difference(span))
 
-    def clock(self, hardware: bool) -> _Reading:
-        """One short and one long run; with `hardware`, perf counts their instructions."""
-        span = self.bench.span("clock_ops")
+    def clock(self, counter: LightCounter | None) -> _Cost:
+        """One short and one long run; the counter, if there is one, counts their instructions."""
+        span = self.lines.span("clock_ops")
         cpu_s, instructions = [], []
         for wanted in (span.low, span.high):
-            argv: Sequence[str] = (*_pinned(self.bench.clients), *self._measured(wanted))
-            out = self.scratch / f"{wanted}.perf"
-            if hardware:
-                argv = counters.hardware_command(argv, out)
-            finished = self._run((*fixed_addresses(), *argv), self.bench.shape.benchmark)
+            argv: Sequence[str] = (*_pinned(self.lines.clients), *self._measured(wanted))
+            if counter:
+                out = self.scratch / f"{wanted}.{counter.name}"
+                argv = counter.command(argv, out)
+            finished = self._run((*fixed_addresses(), *argv), self.lines.shape.benchmark)
             qps = self._qps(finished)
             cpu_s.append(finished.cpu_seconds)
-            instructions.append(self._perf_count(out) if hardware else 0.0)
-        difference = self.bench.difference(span)
-        return _Reading(
+            instructions.append(self._counted(counter, out).total if counter else 0)
+        difference = self.lines.difference(span)
+        return _Cost(
             cpu_us=(cpu_s[1] - cpu_s[0]) * 1e6 / difference,
-            context_switches=finished.context_switches / self.bench.operations(span.high),
+            context_switches=finished.context_switches / self.lines.operations(span.high),
             qps=qps,
             instructions=(instructions[1] - instructions[0]) / difference,
         )
 
-    def _perf_count(self, out: Path) -> float:
+    def _counted(self, counter: InstructionCounter, out: Path) -> Profile:
         try:
-            return counters.parse_perf(out.read_text(errors="replace"))
+            return counter.read(out)
         except (OSError, ValueError) as problem:
             raise ProbeError(str(problem), self.log) from problem
 
@@ -204,7 +211,7 @@ class _Session:
                 ignore=shutil.ignore_patterns("LOG", "LOG.old*", "LOCK"),
                 copy_function=_link_table_or_copy,
             )
-        return self.bench.measure(wanted, database, existing=self.has_database)
+        return self.lines.measure(wanted, database, existing=self.has_database)
 
     def _run(self, argv: Sequence[str], what: str) -> Finished:
         self.commands.append(shlex.join(argv))
@@ -214,12 +221,12 @@ class _Session:
         return finished
 
     def _qps(self, finished: Finished) -> float:
-        qps = parse_qps(finished.output, self.bench.shape.benchmark)
+        qps = parse_qps(finished.output, self.lines.shape.benchmark)
         if qps is None:
-            raise ProbeError(f"{self.bench.shape.benchmark}: {why(finished)}", self.log)
+            raise ProbeError(f"{self.lines.shape.benchmark}: {why(finished)}", self.log)
         if _FOUND_NONE.search(finished.output):
             raise ProbeError(
-                f"{self.bench.shape.benchmark}: none of the keys was found: the database is empty", self.log
+                f"{self.lines.shape.benchmark}: none of the keys was found: the database is empty", self.log
             )
         return qps
 
@@ -272,3 +279,6 @@ def _link_table_or_copy(source: str, target: str) -> None:
         os.link(source, target)
     else:
         shutil.copy2(source, target)
+
+
+WORKLOAD: Workload = DbBench()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from cpubisect.errors import UserError
+from cpubisect.base.errors import UserError
 from cpubisect.workloads.probe import Test
 
 RESERVED = frozenset(("rows", "clients", "load", "instructions_ops", "clock_ops", "repeats", "background_writes"))
@@ -101,7 +101,7 @@ def flags(parameters: Mapping[str, str], phase: str = "") -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Bench:
+class CommandLines:
     """Command lines of one artifact's db_bench for one test with its parameters."""
 
     binary: Path

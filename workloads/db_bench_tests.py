@@ -1,28 +1,12 @@
 """The named tests of db_bench and of engines with a driver like it, with their defaults; cost is per operation."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
+from typing import NamedTuple
 
 from cpubisect.workloads.db_bench_command import Shape, Unit
 from cpubisect.workloads.probe import Test
-
-SHAPES: Mapping[str, Shape] = MappingProxyType(
-    {
-        "readrandom": Shape("readrandom", Unit.READS),
-        "multireadrandom": Shape("multireadrandom", Unit.READS),
-        "seekrandom": Shape("seekrandom", Unit.READS),
-        "fwdrange": Shape("seekrandom", Unit.READS),
-        "revrange": Shape("seekrandom", Unit.READS),
-        "readseq": Shape("readseq", Unit.PASSES),
-        "readwhilewriting": Shape("readwhilewriting", Unit.READS, background=True),
-        "seekrandomwhilewriting": Shape("seekrandomwhilewriting", Unit.READS, background=True),
-        "fillseq": Shape("fillseq", Unit.WRITES),
-        "fillrandom": Shape("fillrandom", Unit.WRITES),
-        "overwrite": Shape("overwrite", Unit.WRITES),
-        "mergerandom": Shape("mergerandom", Unit.WRITES),
-    }
-)
 
 # db_bench changed its own default of some of these between versions (cache_size: 8 MiB, then 32 MiB). One cache shard,
 # because keys spread over shards by a random id of the database, which moves the heap by 0.03 % of a seek; one thread
@@ -65,129 +49,84 @@ _EMPTY = {
     "disable_wal": "true",
 }
 _POINT, _RANGE, _WRITE = "point queries", "range queries", "writes"
+_NO_FLUSH = {"run.write_buffer_size": "268435456"}
 
 
-def _tests(engine: str) -> Iterator[Test]:
-    def test(name: str, group: str, summary: str, base: Mapping[str, str], writes: bool = False, **own: str) -> Test:
-        parameters = {**base, **{key.replace("__", "."): value for key, value in own.items()}}
-        return Test(name, engine, group, summary, writes, MappingProxyType(parameters))
+class _Entry(NamedTuple):
+    """A row of the catalogue; `own` are its parameters beside those of `base`."""
 
-    yield test(
-        "readrandom",
-        _POINT,
-        "get a random key",
-        _LOADED,
-        instructions_ops="10000,40000",
-        clock_ops="40000,400000",
-    )
-    yield test(
-        "multireadrandom",
-        _POINT,
+    name: str
+    shape: Shape
+    group: str
+    summary: str
+    base: Mapping[str, str]
+    own: Mapping[str, str]
+
+    def test(self, engine: str) -> Test:
+        writes = self.shape.unit is Unit.WRITES or self.shape.background
+        return Test(self.name, engine, self.group, self.summary, writes, MappingProxyType({**self.base, **self.own}))
+
+
+def _ops(instructions: str, clock: str) -> dict[str, str]:
+    return {"instructions_ops": instructions, "clock_ops": clock}
+
+
+_CATALOGUE = (
+    _Entry(
+        "readrandom", Shape("readrandom", Unit.READS), _POINT, "get a random key",
+        _LOADED, _ops("10000,40000", "40000,400000"),
+    ),
+    _Entry(
+        "multireadrandom", Shape("multireadrandom", Unit.READS), _POINT,
         "get ten random keys in one call (cost is per key)",
-        _LOADED,
-        instructions_ops="10000,40000",
-        clock_ops="40000,400000",
-        batch_size="10",
-        multiread_batched="true",
-    )
-    yield test(
-        "seekrandom",
-        _RANGE,
-        "new iterator, seek to a random key, ten nexts",
-        _LOADED,
-        instructions_ops="2000,8000",
-        clock_ops="4000,40000",
-        seek_nexts="10",
-    )
-    yield test(
-        "fwdrange",
-        _RANGE,
-        "new iterator, seek to a random key, a hundred nexts",
-        _LOADED,
-        instructions_ops="1000,4000",
-        clock_ops="2000,20000",
-        seek_nexts="100",
-    )
-    yield test(
-        "revrange",
-        _RANGE,
-        "new iterator, seek to a random key, a hundred prevs",
-        _LOADED,
-        instructions_ops="1000,4000",
-        clock_ops="2000,20000",
-        seek_nexts="100",
-        reverse_iterator="true",
-    )
-    yield test(
-        "readseq",
-        _RANGE,
-        "read all rows in key order (cost is per row)",
-        _LOADED,
-        instructions_ops="20000,200000",
-        clock_ops="200000,4000000",
-    )
-    yield test(
-        "readwhilewriting",
-        _POINT,
+        _LOADED, {**_ops("10000,40000", "40000,400000"), "batch_size": "10", "multiread_batched": "true"},
+    ),
+    _Entry(
+        "seekrandom", Shape("seekrandom", Unit.READS), _RANGE, "new iterator, seek to a random key, ten nexts",
+        _LOADED, {**_ops("2000,8000", "4000,40000"), "seek_nexts": "10"},
+    ),
+    _Entry(
+        "fwdrange", Shape("seekrandom", Unit.READS), _RANGE, "new iterator, seek to a random key, a hundred nexts",
+        _LOADED, {**_ops("1000,4000", "2000,20000"), "seek_nexts": "100"},
+    ),
+    _Entry(
+        "revrange", Shape("seekrandom", Unit.READS), _RANGE, "new iterator, seek to a random key, a hundred prevs",
+        _LOADED, {**_ops("1000,4000", "2000,20000"), "seek_nexts": "100", "reverse_iterator": "true"},
+    ),
+    _Entry(
+        "readseq", Shape("readseq", Unit.PASSES), _RANGE, "read all rows in key order (cost is per row)",
+        _LOADED, _ops("20000,200000", "200000,4000000"),
+    ),
+    _Entry(
+        "readwhilewriting", Shape("readwhilewriting", Unit.READS, background=True), _POINT,
         "get a random key while another thread overwrites random keys",
-        _LOADED,
-        writes=True,
-        instructions_ops="10000,40000",
-        clock_ops="40000,400000",
-        background_writes="5",
-        run__write_buffer_size="268435456",
-    )
-    yield test(
-        "seekrandomwhilewriting",
-        _RANGE,
+        _LOADED, {**_ops("10000,40000", "40000,400000"), "background_writes": "5", **_NO_FLUSH},
+    ),
+    _Entry(
+        "seekrandomwhilewriting", Shape("seekrandomwhilewriting", Unit.READS, background=True), _RANGE,
         "seek and ten nexts while another thread overwrites random keys",
-        _LOADED,
-        writes=True,
-        instructions_ops="2000,8000",
-        clock_ops="4000,40000",
-        background_writes="5",
-        seek_nexts="10",
-        run__write_buffer_size="268435456",
-    )
-    yield test(
-        "fillseq",
-        _WRITE,
-        "put keys in order into an empty database, without log",
-        _EMPTY,
-        writes=True,
-        instructions_ops="10000,70000",
-        clock_ops="10000,100000",
-    )
-    yield test(
-        "fillrandom",
-        _WRITE,
-        "put random keys into an empty database, without log",
-        _EMPTY,
-        writes=True,
-        instructions_ops="10000,70000",
-        clock_ops="10000,100000",
-    )
-    yield test(
-        "overwrite",
-        _WRITE,
-        "overwrite random keys, with log",
-        _LOADED,
-        writes=True,
-        instructions_ops="10000,40000",
-        clock_ops="10000,100000",
-        run__write_buffer_size="268435456",
-    )
-    yield test(
-        "mergerandom",
-        _WRITE,
+        _LOADED, {**_ops("2000,8000", "4000,40000"), "background_writes": "5", "seek_nexts": "10", **_NO_FLUSH},
+    ),
+    _Entry(
+        "fillseq", Shape("fillseq", Unit.WRITES), _WRITE, "put keys in order into an empty database, without log",
+        _EMPTY, _ops("10000,70000", "10000,100000"),
+    ),
+    _Entry(
+        "fillrandom", Shape("fillrandom", Unit.WRITES), _WRITE, "put random keys into an empty database, without log",
+        _EMPTY, _ops("10000,70000", "10000,100000"),
+    ),
+    _Entry(
+        "overwrite", Shape("overwrite", Unit.WRITES), _WRITE, "overwrite random keys, with log",
+        _LOADED, {**_ops("10000,40000", "10000,100000"), **_NO_FLUSH},
+    ),
+    _Entry(
+        "mergerandom", Shape("mergerandom", Unit.WRITES), _WRITE,
         "merge into random keys of an empty database, without log",
-        _EMPTY,
-        writes=True,
-        instructions_ops="10000,40000",
-        clock_ops="10000,100000",
-        merge_operator="put",
-        merge_keys="10000",
-    )
+        _EMPTY, {**_ops("10000,40000", "10000,100000"), "merge_operator": "put", "merge_keys": "10000"},
+    ),
+)  # fmt: skip
+
+SHAPES: Mapping[str, Shape] = MappingProxyType({entry.name: entry.shape for entry in _CATALOGUE})
 
 
 # minikv's driver has no multi-get and no reverse iterator.
@@ -206,6 +145,6 @@ def _small(test: Test) -> Test:
 
 
 TESTS: tuple[Test, ...] = (
-    *_tests("rocksdb"),
-    *(_small(test) for test in _tests("minikv") if test.name not in _NOT_MINIKV),
+    *(entry.test("rocksdb") for entry in _CATALOGUE),
+    *(_small(entry.test("minikv")) for entry in _CATALOGUE if entry.name not in _NOT_MINIKV),
 )

@@ -1,25 +1,13 @@
 """What probing means, for every engine: one run of a test against one artifact, and the samples it yields."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
+from typing import Protocol
 
-from cpubisect.version import Version
-
-INSTRUCTIONS = "instructions/query"
-CPU = "cpu us/query"
-CONTEXT_SWITCHES = "context-switches/query"
-QPS = "qps"
-METRICS = (INSTRUCTIONS, CPU, CONTEXT_SWITCHES, QPS)
-
-
-class Counter(StrEnum):
-    """How instructions are counted; the kinds never mix within one bisection."""
-
-    HARDWARE = "perf"
-    CALLGRIND = "callgrind"
-    NONE = "none"
+from cpubisect.base.metrics import Counter
+from cpubisect.base.tools import Tool
+from cpubisect.base.version import Version
 
 
 class ProbeError(Exception):
@@ -67,11 +55,11 @@ class Samples:
     """What one probe measured.
 
     `values` maps a metric of `METRICS` to its samples, one per repeated run; `profile` maps a function to its
-    instructions per query (self cost; empty without callgrind); `attributed` is the same cost with what libraries did
-    added to the functions that called them; `calls` maps (caller, callee) to the instructions per query that those
-    calls cost, with all they call in turn (without the smallest, see callgrind.LEAST_CALL); `variables` are the
-    server's settings as read from it (empty for db_bench); `commands` are the measuring command lines; `seconds` is the
-    wall time of the probe.
+    instructions per query (self cost; empty if the counter does not tell functions); `attributed` is the same cost with
+    what libraries did added to the functions that called them; `calls` maps (caller, callee) to the instructions per
+    query that those calls cost, with all they call in turn (without the smallest, see counting.LEAST_CALL); `variables`
+    are the server's settings as read from it (empty for db_bench); `commands` are the measuring command lines;
+    `seconds` is the wall time of the probe.
     """
 
     values: Mapping[str, tuple[float, ...]]
@@ -83,3 +71,28 @@ class Samples:
     commands: tuple[str, ...] = ()
     attributed: Mapping[str, float] = field(default_factory=dict)
     calls: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+
+class Workload(Protocol):
+    """What one engine's file offers, as a module-level object named `WORKLOAD`."""
+
+    @property
+    def tests(self) -> Sequence[Test]:
+        """The tests of every engine that it serves, in the order of the catalogue."""
+
+    @property
+    def programs(self) -> Sequence[Tool]:
+        """What every probe runs, beside the artifact itself and the counter."""
+
+    def accepts(self, test: Test, name: str) -> bool:
+        """Whether a user may give the test a parameter of that name."""
+
+    def check(self, test: Test, parameters: Mapping[str, str]) -> None:
+        """Raises UserError if a parameter of the test has a value that makes no sense."""
+
+    def variable(self, name: str, *, lenient: bool = False) -> str:
+        """The parameter that starts what is probed with a value of its variable `name` (of `Samples.variables`); if
+        `lenient`, one that a version without that variable passes over."""
+
+    def probe(self, request: ProbeRequest) -> Samples:
+        """Run a test against an artifact; raises ProbeError if that fails, UserError for an unfit parameter."""

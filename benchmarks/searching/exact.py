@@ -9,8 +9,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from cpubisect.costs import Cost
-from cpubisect.search import Done, State, next_move
+from cpubisect.search.costs import Cost
+from cpubisect.search.exact import Done, State, next_move
 from searching.git_bisect import next_commit
 
 FUNCTIONS = 60

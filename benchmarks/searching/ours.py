@@ -1,8 +1,8 @@
 """This product's search as it is, told what a host can tell it."""
 
-from cpubisect.changepoint import next_action
-from cpubisect.digest import Reading
-from cpubisect.situation import Probe, Situation, Steps
+from cpubisect.search.digest import Reading
+from cpubisect.search.noisy import next_action
+from cpubisect.search.situation import Probe, Situation, Steps
 from searching.host import Answer, Host
 
 PROBE_LIMIT = 5000

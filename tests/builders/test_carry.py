@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from small_trees import GOOD, MAKEFILE, TOOLCHAINS, commit, recipe_for, settings_in, state_of
 
+from cpubisect.base.errors import UserError
+from cpubisect.base.scratch import remove_leftovers
 from cpubisect.builders.build import BuildResult, BuildSettings, Edit, Outcome, Recipe, RepairRule
 from cpubisect.builders.carry import carry_out
 from cpubisect.builders.rocksdb import BUILDER
-from cpubisect.errors import UserError
-from cpubisect.scratch import remove_leftovers
 
 
 class Yard:
@@ -219,7 +219,7 @@ def test_what_a_killed_run_leaves_is_removed_by_the_next(yard: Yard) -> None:
         "home = Path(sys.argv[2]); recipe = recipe_for(sys.argv[3], environment={'PIPE': sys.argv[4]})\n"
         "carry_out(recipe, BUILDER, home / 'clone', home / 'work', settings_in(home))\n"
     )
-    here = str(Path(__file__).parent)
+    here = str(Path(__file__).parents[1] / "support")
     run = subprocess.Popen([sys.executable, "-c", program, here, str(yard.directory), sha, str(pipe)])
     pipe.read_text()
     trees = yard.work / "trees"

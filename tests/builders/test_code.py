@@ -10,9 +10,9 @@ from small_trees import TOOLCHAINS, commit, git, recipe_for, settings_in
 
 from cpubisect.builders.build import BuildResult, Outcome
 from cpubisect.builders.carry import carry_out
-from cpubisect.builders.code import Span, code_digest, spans_of
 from cpubisect.builders.rocksdb import BUILDER
-from cpubisect.builders.source import checked_out
+from cpubisect.builders.trees.code import Span, code_digest, spans_of
+from cpubisect.builders.trees.source import checked_out
 
 MAKEFILE = """\
 git_date := $(shell git log -1 --date=format:"%Y-%m-%d %T" --format="%ad")

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_trees import TOOLCHAINS, commit, recipe_for, settings_in
 
+from cpubisect.base.process import run
 from cpubisect.builders.build import Recipe
-from cpubisect.builders.configure_cache import KEPT, Check, checks, preload, run_cmake, traced
-from cpubisect.builders.shop import CommandFailed, Shop
-from cpubisect.process import run
+from cpubisect.builders.trees.configure_cache import KEPT, Check, checks, preload, run_cmake, traced
+from cpubisect.builders.trees.shop import CommandFailed, Shop
 
 TREE = {
     "CMakeLists.txt": """\

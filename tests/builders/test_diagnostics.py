@@ -1,9 +1,9 @@
 import pytest
 
 from cpubisect.builders.build import Outcome
-from cpubisect.builders.diagnostics import Place, classify, first_error, parse_diagnostics, telling_line
-from cpubisect.builders.std_headers import standard_header
-from cpubisect.builders.symbols import MissingName, hinted_headers, missing_name
+from cpubisect.builders.repairs.diagnostics import Place, classify, first_error, parse_diagnostics, telling_line
+from cpubisect.builders.repairs.std_headers import standard_header
+from cpubisect.builders.repairs.symbols import MissingName, hinted_headers, missing_name
 
 GCC = """\
 make[1]: Entering directory '/tree'

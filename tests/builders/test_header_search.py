@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 from small_trees import commit
 
-from cpubisect.builders.header_search import Declaration, declaration, find_headers, rank, spellings
-from cpubisect.builders.source import checked_out
-from cpubisect.builders.symbols import MissingName
+from cpubisect.builders.repairs.header_search import Declaration, declaration, find_headers, rank, spellings
+from cpubisect.builders.repairs.symbols import MissingName
+from cpubisect.builders.trees.source import checked_out
 
 
 @pytest.mark.parametrize(

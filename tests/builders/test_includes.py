@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpubisect.builders.includes import insert_include, prologue, remove_include
+from cpubisect.builders.repairs.includes import insert_include, prologue, remove_include
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cpubisect.base.errors import UserError
+from cpubisect.base.version import Version
 from cpubisect.builders.build import Edit, RepairRule, Toolchain
-from cpubisect.builders.matrix import Matrix, apt_packages, locate_matrix
-from cpubisect.builders.matrix_file import MatrixFile
-from cpubisect.errors import UserError
-from cpubisect.version import Version
+from cpubisect.builders.recipes.matrix import Matrix, apt_packages, locate_matrix
+from cpubisect.builders.recipes.matrix_file import MatrixFile
 
 ENGINE = {
     "tags": ["v{version}"],
@@ -139,6 +139,20 @@ def test_a_range_is_built_with_one_compiler_if_one_suits(tmp_path: Path) -> None
         ("std: gnu++98", "system: cmake", 16, "rules[0].system: the key stands twice in the same map"),
         ("{OPT: -O3}", "[OPT]", 26, "rules[1].environment: Input should be a valid dictionary"),
         ("builder: rocksdb\n", "\n", 2, "builder: this key is required"),
+        ("builder: rocksdb\n", "builder: rocksbd\n", 9, "gives toy the builder 'rocksbd', which does not exist"),
+        ("builder: rocksdb\n", "builder: matrix\n", 9, "gives toy the builder 'matrix', which does not exist"),
+        (
+            "    workload",
+            "    screening: mysql\n    workload",
+            10,
+            "the screening builder 'mysql', which",
+        ),
+        (
+            "make\n        std",
+            "cmake\n        std",
+            15,
+            "the system 'cmake', which its builder does not know",
+        ),
         ("{OPT: -O3}", "{OPT: -O3", 27, "expected ',' or '}'"),
     ],
 )
@@ -180,7 +194,9 @@ def test_the_shipped_matrix_knows_its_engines() -> None:
 
 def test_an_installed_matrix_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    monkeypatch.setattr("cpubisect.builders.matrix.__file__", str(tmp_path / "lib" / "builders" / "matrix.py"))
+    monkeypatch.setattr(
+        "cpubisect.builders.recipes.matrix.__file__", str(tmp_path / "lib" / "builders" / "recipes" / "matrix.py")
+    )
     with pytest.raises(UserError, match="there is no"):
         locate_matrix()
     installed = tmp_path / "share" / "cpubisect" / "compiler-matrix.yaml"

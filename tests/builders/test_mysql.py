@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from small_trees import TOOLCHAINS, commit, recipe_for, settings_in
 
+from cpubisect.base.version import Version
 from cpubisect.builders.build import BuildResult, Outcome, Recipe
 from cpubisect.builders.carry import carry_out
-from cpubisect.builders.matrix import Matrix
 from cpubisect.builders.mysql import BUILDER
-from cpubisect.version import Version
+from cpubisect.builders.recipes.matrix import Matrix
 
 SHARE = {
     "sql/share/errmsg-utf8.txt": "english Can't create table\n",

@@ -3,9 +3,9 @@ import re
 import pytest
 from small_trees import TOOLCHAINS
 
+from cpubisect.base.version import Version
 from cpubisect.builders.build import Recipe
-from cpubisect.builders.matrix import Matrix
-from cpubisect.version import Version
+from cpubisect.builders.recipes.matrix import Matrix
 
 MATRIX = Matrix.load()
 ENGINE = MATRIX.engine("mysql")

@@ -1,5 +1,5 @@
-from cpubisect.builders.dependencies import prerequisites
-from cpubisect.builders.progress import CompileCounter, Silence, compile_lines
+from cpubisect.builders.trees.dependencies import prerequisites
+from cpubisect.builders.trees.progress import CompileCounter, Silence, compile_lines
 
 COMPILE = "mkdir -p db && ccache g++ -O2 -c db/a.cc -o db/a.o\n"
 

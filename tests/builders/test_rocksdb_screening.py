@@ -8,9 +8,9 @@ from small_trees import TOOLCHAINS, commit, recipe_for, settings_in
 
 from cpubisect.builders.build import BuildResult, Outcome
 from cpubisect.builders.carry import carry_out
-from cpubisect.builders.matrix import SCREENING
+from cpubisect.builders.recipes.matrix import SCREENING
 from cpubisect.builders.rocksdb import BUILDER as ORDINARY
-from cpubisect.builders.rocksdb_screening import BUILDER
+from cpubisect.builders.rocksdb_screening import SCREENING_BUILDER
 
 NAMES = [f"{room}/{name}" for room in ("cache", "db", "util") for name in ("one", "two", "three", "four")]
 
@@ -55,7 +55,7 @@ TREE = {
 def build(directory: Path, files: Mapping[str, str] = TREE, **fields: Any) -> BuildResult:
     """Commit the files and make a screening build of them."""
     recipe = recipe_for(commit(directory / "clone", files), variant=SCREENING, **fields)
-    return carry_out(recipe, BUILDER, directory / "clone", directory / "work", settings_in(directory))
+    return carry_out(recipe, SCREENING_BUILDER, directory / "clone", directory / "work", settings_in(directory))
 
 
 def says(result: BuildResult) -> str:

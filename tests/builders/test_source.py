@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 from small_trees import GOOD, commit, git, state_of
 
+from cpubisect.base.errors import UserError
 from cpubisect.builders.build import Edit
-from cpubisect.builders.shop import CommandFailed
-from cpubisect.builders.source import checked_out
-from cpubisect.errors import UserError
+from cpubisect.builders.trees.shop import CommandFailed
+from cpubisect.builders.trees.source import checked_out
 
 
 @pytest.fixture

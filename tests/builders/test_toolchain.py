@@ -3,14 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from cpubisect.builders.toolchain import (
+from cpubisect.base.errors import UserError
+from cpubisect.builders.recipes.toolchain import (
     cache_counts,
     cache_environment,
     compiler_environment,
     find_ccache,
     installed_toolchains,
 )
-from cpubisect.errors import UserError
 
 
 def program(directory: Path, name: str, says: str = "") -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,11 @@ from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.expected_conditions import frame_to_be_available_and_switch_to_it
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
+from cpubisect.draw.look import IN_THE_DARK, INK
 from cpubisect.example.history import Generated
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("browser")]
@@ -65,6 +68,16 @@ def lines(browser: webdriver.Chrome) -> list[WebElement]:
     return browser.find_elements(By.CSS_SELECTOR, "table.commits tbody tr[id]")
 
 
+@contextmanager
+def within(browser: webdriver.Chrome, picture: str) -> Iterator[None]:
+    """Look into a picture of the page, once it is there and no other is about to take its place."""
+    WebDriverWait(browser, SOON_S).until(lambda b: not b.find_elements(By.CSS_SELECTOR, "object.coming"))
+    WebDriverWait(browser, SOON_S).until(frame_to_be_available_and_switch_to_it((By.CSS_SELECTOR, picture)))
+    WebDriverWait(browser, SOON_S).until(lambda b: b.find_elements(By.CSS_SELECTOR, "svg title"))
+    yield
+    browser.switch_to.default_content()
+
+
 def complaints(browser: webdriver.Chrome) -> list[str]:
     """What the browser's console has to say: refused scripts, styles and the like."""
     return [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
@@ -103,13 +116,31 @@ def test_from_the_form_to_the_culprit_and_back_to_numbers(
     WebDriverWait(browser, LATE_S, poll_frequency=0.2).until(grown)
     assert len(seen) > 4, "the commits were to arrive one after another"
     assert browser.execute_script("return window.never") == "reloaded"  # type: ignore[no-untyped-call]
-    assert browser.find_elements(By.CSS_SELECTOR, "[data-part=chart] svg")
+    with within(browser, "[data-part=chart] object.broad"):
+        browser.find_elements(By.CSS_SELECTOR, "a path")[-1].click()
+    WebDriverWait(browser, SOON_S).until(lambda b: "#c-" in b.current_url)
+    assert browser.find_elements(By.CSS_SELECTOR, "table.commits tr:target")
+    assert browser.execute_script("return window.never") == "reloaded"  # type: ignore[no-untyped-call]
     assert not complaints(browser)
 
     browser.find_element(By.CSS_SELECTOR, f"a[href$='/culprits/{example.culprit}']").click()
     WebDriverWait(browser, SOON_S).until(lambda b: example.culprit in b.current_url)
-    assert browser.find_elements(By.CSS_SELECTOR, ".flame svg")
+    with within(browser, ".flame object"):
+        assert browser.find_elements(By.CSS_SELECTOR, "path title")
     assert browser.find_elements(By.CSS_SELECTOR, "table.functions tr")
+    assert not complaints(browser)
+
+    scheme = [{"name": "prefers-color-scheme", "value": "dark"}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": scheme})  # type: ignore[no-untyped-call]
+    with within(browser, ".flame object"):
+        caption = browser.find_element(By.CSS_SELECTOR, f'text[fill="{INK}"]')
+        red, green, blue = bytes.fromhex(IN_THE_DARK[INK][1:])
+        assert caption.value_of_css_property("fill") == f"rgb({red}, {green}, {blue})"
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})  # type: ignore[no-untyped-call]
+    browser.refresh()
+    with within(browser, ".flame object"):
+        assert browser.find_elements(By.CSS_SELECTOR, "path title")
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})  # type: ignore[no-untyped-call]
     assert not complaints(browser)
 
     browser.find_element(By.PARTIAL_LINK_TEXT, "bundle").click()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from small_bisections import verdict_of
 
 from cpubisect.example.history import Generated
 
@@ -53,7 +54,7 @@ def undisturbed(example: Generated, module_home: dict[str, str]) -> dict[str, An
 
 
 def test_the_planted_regression_is_found_inside_its_merge(undisturbed: dict[str, Any], example: Generated) -> None:
-    verdict = undisturbed["verdict"]
+    verdict = verdict_of(undisturbed)
     assert verdict["kind"] == "culprit"
     first = verdict["culprits"][0]
     assert first["sha"] == example.culprit
@@ -66,9 +67,9 @@ def test_the_planted_regression_is_found_inside_its_merge(undisturbed: dict[str,
 
 
 def test_the_smaller_step_comes_second(undisturbed: dict[str, Any], example: Generated) -> None:
-    culprits = undisturbed["verdict"]["culprits"]
+    culprits = verdict_of(undisturbed)["culprits"]
     assert [c["sha"] for c in culprits] == [example.culprit, example.labelled["second step"]]
-    assert abs(undisturbed["verdict"]["remainder"]) < 4
+    assert abs(verdict_of(undisturbed)["remainder"]) < 4
 
 
 def test_totals_tell_what_it_cost(undisturbed: dict[str, Any], example: Generated) -> None:
@@ -99,9 +100,9 @@ def test_reports_in_text_and_markdown_name_the_culprit(
 
 def test_the_other_way_round_is_an_improvement(module_home: dict[str, str], example: Generated) -> None:
     data = answer(question(example, "--find", "improvement"), module_home)
-    assert data["verdict"]["kind"] in ("improvement", "no-regression")
-    assert data["verdict"]["ends"]["instructions/query"]["percent"] > 0
-    assert not data["verdict"]["culprits"]
+    assert verdict_of(data)["kind"] in ("improvement", "no-regression")
+    assert verdict_of(data)["ends"]["instructions/query"]["percent"] > 0
+    assert not verdict_of(data)["culprits"]
 
 
 def test_killed_at_random_moments_it_ends_in_the_same_verdict(
@@ -127,9 +128,9 @@ def test_killed_at_random_moments_it_ends_in_the_same_verdict(
         assert listed[0]["state"] == "interrupted"
         answer([*words, "--quiet"], environment)
     data = answer(["report", "1", "--format", "json"], environment)
-    (found,), whole = data["verdict"]["culprits"], undisturbed["verdict"]["culprits"][0]
-    assert data["verdict"]["kind"] == undisturbed["verdict"]["kind"]
-    assert not data["verdict"]["groups"]
+    (found,), whole = verdict_of(data)["culprits"], verdict_of(undisturbed)["culprits"][0]
+    assert verdict_of(data)["kind"] == verdict_of(undisturbed)["kind"]
+    assert not verdict_of(data)["groups"]
     assert [found[key] for key in ("sha", "parent", "inside")] == [whole[key] for key in ("sha", "parent", "inside")]
     sizes = [culprit["steps"]["instructions/query"]["percent"] for culprit in (found, whole)]
     assert sizes[0] == pytest.approx(sizes[1], abs=0.2)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cpubisect.errors import UserError
+from cpubisect.base.errors import UserError
 from cpubisect.example.history import Generated, generate, main
 
 

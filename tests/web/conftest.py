@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
-from small_bisections import ask, cost, history, tree
+from small_bisections import ask, cost, history, tree, verdict_of
 from web_home import HOSTILE, Known, application
 
 
@@ -22,7 +22,7 @@ def known(tmp_path_factory: pytest.TempPathFactory, compiler_cache: Path) -> Ite
         patch.setenv("CPUBISECT_HOME", str(root / "home"))
         patch.setenv("CCACHE_DIR", str(compiler_cache))
         data = ask(root / "kv", shas[1], shas[6], home=root / "home")
-        assert [culprit["sha"] for culprit in data["verdict"]["culprits"]] == [shas[4]]
+        assert [culprit["sha"] for culprit in verdict_of(data)["culprits"]] == [shas[4]]
         yield Known(root / "home", root / "kv", shas, shas[4])
 
 

@@ -1,7 +1,10 @@
 """The API against its own description: schemathesis makes requests, right and wrong, and checks every answer."""
 
 import json
+import math
+import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +23,9 @@ from schemathesis.specs.openapi.checks import (
 )
 from web_home import TOKEN, Known, application
 
+from cpubisect.records.store import Store
+from cpubisect.search.stats import Step
+from cpubisect.search.verdict import Answer
 from cpubisect.web.openapi import document
 
 pytestmark = pytest.mark.xdist_group("known")
@@ -99,6 +105,31 @@ def test_what_is_there_is_answered_as_described(known: Known) -> None:
         case.validate_response(answer)
     described = {path for path, operations in schema.raw_schema["paths"].items() if "get" in operations}
     assert described == paths.keys() | {"/api/compare"}
+
+
+def test_an_unbounded_figure_is_answered_as_described(known: Known, tmp_path: Path) -> None:
+    shutil.copytree(known.home, tmp_path / "home", ignore=shutil.ignore_patterns("ccache"))
+    store = Store(tmp_path / "home" / "store.sqlite")
+    answer = store.bisection(1).verdict
+    assert answer
+    (verdict,) = answer.tests.values()
+    steps = {metric: Step(0.0, -math.inf, math.inf, math.inf) for metric in verdict.ends}
+    culprit = replace(verdict.culprits[0], steps=steps)
+    visible = dict.fromkeys(steps, math.inf)
+    unbounded = replace(verdict, ends=steps, culprits=(culprit,), smallest_visible=visible)
+    store.update_bisection(1, verdict=Answer.of({"readrandom": unbounded}, ("readrandom",)))
+    app = application(tmp_path / "home")
+    schema = schemathesis.openapi.from_wsgi("/api/openapi.json", app)
+    for path in ("", "/report", "/culprits/{sha}"):
+        case = schema["/api/bisections/{bisection}" + path]["GET"].Case(
+            path_parameters={"bisection": 1, "sha": known.culprit} if path.endswith("{sha}") else {"bisection": 1}
+        )
+        answered = case.call(headers={"Host": "localhost"})
+        assert '"low":null' in answered.text.replace(" ", "")
+        case.validate_response(answered)
+    text = app.test_client().get("/bisections/1").text
+    assert "– … – %" in text
+    assert "inf" not in re.sub("<[^>]*>|instr|info", "", text)
 
 
 def test_each_page_has_its_twin(known: Known) -> None:

@@ -7,20 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from questions import question
 from waitress.server import create_server
 from web_home import context
 
-from cpubisect.paths import Home
-from cpubisect.store import Store
+from cpubisect.base.home import Home
+from cpubisect.records.store import Store
+from cpubisect.search.events import read
 from cpubisect.web import live
 from cpubisect.web.app import create_app
 from cpubisect.web.server import THREADS
-
-QUESTION = {
-    "engine": "minikv", "repository": "/nowhere", "good": "v1", "bad": "v2", "good_sha": "1" * 40, "bad_sha": "2" * 40,
-    "test": "seekrandom", "matrix": "", "parameters": {}, "given": {}, "metric": "auto", "find": "regression",
-    "min_step": None, "toolchain": None, "jobs": 1,
-}  # fmt: skip
 
 
 class Listener:
@@ -47,7 +43,7 @@ class Listener:
 def store(home: Path) -> Store:
     """With one bisection that waits."""
     opened = Store(Home.open().store)
-    opened.create_bisection("minikv", dict(QUESTION), {"cpu": "x", "cores": 1}, "queued")
+    opened.create_bisection(question(), {"cpu": "x", "cores": 1}, "queued")
     return opened
 
 
@@ -69,7 +65,7 @@ def test_what_happens_is_told(port: int, store: Store) -> None:
     page = Listener(port, "/bisections/1/stream")
     assert page.answer.headers["Content-Type"].startswith("text/event-stream")
     assert page.next()["event"] == 0
-    store.add_event(1, "notice", {"text": "something"})
+    store.add_event(1, read("notice", {"text": "something"}))
     assert page.next()["event"] == 1
     store.change_state(1, ("queued",), "cancelled")
     assert str(page.next()["state"]).startswith("cancelled")
@@ -79,7 +75,7 @@ def test_what_happens_is_told(port: int, store: Store) -> None:
 def test_the_list_is_told_of_every_bisection(port: int, store: Store) -> None:
     page = Listener(port, "/stream")
     before = page.next()
-    store.create_bisection("minikv", dict(QUESTION), {}, "queued")
+    store.create_bisection(question(), {}, "queued")
     assert page.next()["state"] != before["state"]
     page.close()
 

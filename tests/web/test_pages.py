@@ -1,8 +1,8 @@
 """Every page, as a browser without JavaScript gets it, over a real finished bisection."""
 
-import json
 import re
 import shutil
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -11,9 +11,13 @@ import pytest
 from flask.testing import FlaskClient
 from web_home import Known, application
 
-from cpubisect.paths import Home
-from cpubisect.store import Store
-from cpubisect.workloads.probe import CPU, INSTRUCTIONS, Counter, Samples
+from cpubisect.base.home import Home
+from cpubisect.base.metrics import CPU, INSTRUCTIONS, Counter
+from cpubisect.records.purpose import Purpose
+from cpubisect.records.store import Store
+from cpubisect.search.events import read
+from cpubisect.search.verdict import Answer
+from cpubisect.workloads.probe import Samples
 
 pytestmark = pytest.mark.xdist_group("known")
 
@@ -90,7 +94,16 @@ def test_one_bisection_shows_its_answer_and_all_that_was_measured(client: FlaskC
 
 def test_the_culprit_page_has_what_a_bug_report_needs(client: FlaskClient, known: Known) -> None:
     text = client.get(f"/bisections/1/culprits/{known.culprit}").text
-    for part in ("Ada Writer", known.culprit, known.shas[3], "cpu us/query", "cost.h", "bisect start", "<svg"):
+    for part in (
+        "Ada Writer",
+        known.culprit,
+        known.shas[3],
+        "cpu us/query",
+        "cost.h",
+        "bisect start",
+        "steps.svg",
+        "flame.svg",
+    ):
         assert part in text, part
 
 
@@ -132,9 +145,9 @@ def test_another_counter_is_not_mixed_in(known: Known, tmp_path: Path) -> None:
     before = app.test_client().get(address).json
     store = Store(tmp_path / "home" / "store.sqlite")
     build = next(build for build, _ in store.builds(1) if build.sha == known.culprit)
-    parameters = store.bisection(1).question["parameters"]
+    parameters = store.bisection(1).question.parameters["readrandom"]
     found = Samples({INSTRUCTIONS: (9e9,)}, Counter.HARDWARE, parameters, 1.0)
-    store.add_probe(1, build.id, "search", "readrandom", parameters, 1.0, found, seconds=1.0, counter="perf")
+    store.add_probe(1, build.id, Purpose.SEARCH, "readrandom", parameters, 1.0, found, seconds=1.0, counter="perf")
     after = app.test_client().get(address).json
     assert before is not None
     assert after is not None
@@ -144,8 +157,8 @@ def test_another_counter_is_not_mixed_in(known: Known, tmp_path: Path) -> None:
 def test_a_step_in_cpu_time_is_shown_while_it_is_searched_for(known: Known, tmp_path: Path) -> None:
     shutil.copytree(known.home, tmp_path / "home", ignore=shutil.ignore_patterns("ccache"))
     store = Store(tmp_path / "home" / "store.sqlite")
-    store.update_bisection(1, verdict=None, regime="noisy", state="queued")
-    store.add_event(1, "regime", {"regime": "noisy", "metric": CPU, "percent": 9.0, "min_step": 2.0})
+    store.update_bisection(1, verdict=None, state="queued")
+    store.add_event(1, read("regime", {"regime": "noisy", "metric": CPU, "percent": 9.0, "min_step": 2.0}))
     view = application(tmp_path / "home").test_client().get("/api/bisections/1").json
     assert view is not None
     stepped = [line for line in view["commits"] if line["step_percent"] is not None]
@@ -161,12 +174,14 @@ def test_each_test_has_its_own_culprit_page(known: Known, tmp_path: Path) -> Non
     store = Store(tmp_path / "home" / "store.sqlite")
     row = store.bisection(1)
     assert row.verdict is not None
-    other = json.loads(json.dumps(row.verdict))
-    other["culprits"][0]["steps"][INSTRUCTIONS]["percent"] = 77.0
-    parameters = dict.fromkeys(("readrandom", "overwrite"), row.question["parameters"])
-    question = {**row.question, "tests": ["readrandom", "overwrite"], "parameters": parameters}
-    both = {**row.verdict, "tests": {"readrandom": row.verdict, "overwrite": other}}
-    store.update_bisection(1, question=question, verdict=both)
+    verdict = row.verdict.tests["readrandom"]
+    ((culprit, step),) = verdict.found
+    steps = {**culprit.steps, INSTRUCTIONS: replace(step, percent=77.0)}
+    other = replace(verdict, culprits=(replace(culprit, steps=steps),))
+    both = ("readrandom", "overwrite")
+    question = replace(row.question, tests=both, parameters=dict.fromkeys(both, row.question.parameters["readrandom"]))
+    answer = Answer.of({"readrandom": verdict, "overwrite": other}, both)
+    store.update_bisection(1, question=question, verdict=answer)
     client = application(tmp_path / "home").test_client()
     link = re.search(r'href="([^"]*/culprits/[^"]*)"', client.get("/bisections/1?test=overwrite").text)
     assert link

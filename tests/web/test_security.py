@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from web_home import TOKEN, Known, application
 
-from cpubisect.errors import UserError
+from cpubisect.base.errors import UserError
 from cpubisect.web.security import Access, is_loopback, secret_key
 
 pytestmark = pytest.mark.xdist_group("known")
@@ -121,6 +121,23 @@ def test_every_answer_carries_the_policy(client: FlaskClient) -> None:
         assert "unsafe" not in headers["Content-Security-Policy"]
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert headers["X-Frame-Options"] == "DENY"
+
+
+def test_a_picture_runs_nothing_and_is_shown_by_our_pages_alone(known: Known, client: FlaskClient) -> None:
+    culprit = f"/bisections/1/culprits/{known.culprit}"
+    for path in ("/bisections/1/chart.svg", f"{culprit}/steps.svg", f"{culprit}/flame.svg"):
+        for headers in ({}, {"If-None-Match": client.get(path).headers["ETag"]}):
+            answer = client.get(path, headers=headers)
+            policy = dict(part.split(maxsplit=1) for part in answer.headers["Content-Security-Policy"].split("; "))
+            assert policy == {
+                "default-src": "'none'",
+                "style-src": "'self'",
+                "form-action": "'none'",
+                "base-uri": "'none'",
+                "frame-ancestors": "'self'",
+            }
+            assert answer.headers["X-Frame-Options"] == "SAMEORIGIN"
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
 def test_the_cookie_is_out_of_reach_for_scripts_and_other_sites(client: FlaskClient) -> None:

@@ -9,12 +9,13 @@ import pytest
 from flask.testing import FlaskClient
 from web_home import Known, application
 
-from cpubisect.errors import UserError
-from cpubisect.locks import hold
-from cpubisect.paths import Home
-from cpubisect.session import Session
-from cpubisect.store import Store
-from cpubisect.worker import Worker, is_working
+from cpubisect.base.errors import UserError
+from cpubisect.base.home import Home
+from cpubisect.base.locks import hold
+from cpubisect.records.queries import count
+from cpubisect.records.registry import Registry
+from cpubisect.records.store import Store
+from cpubisect.service.worker import Worker
 
 pytestmark = pytest.mark.xdist_group("known")
 
@@ -22,17 +23,17 @@ SETTINGS = "rows=100\nrepeats=1\ninstructions_ops=100,300\nclock_ops=100,2000\nl
 
 
 @pytest.fixture
-def copied(known: Known, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiler_cache: Path) -> Session:
-    """A session over a copy of the known home: what is built there is found, and may be added to."""
+def copied(known: Known, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiler_cache: Path) -> Registry:
+    """A registry over a copy of the known home: what is built there is found, and may be added to."""
     shutil.copytree(known.home, tmp_path / "home", ignore=shutil.ignore_patterns("ccache"))
     monkeypatch.setenv("CPUBISECT_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("CCACHE_DIR", str(compiler_cache))
     home = Home.open()
-    return Session(home, Store(home.store))
+    return Registry(home, Store(home.store))
 
 
 @pytest.fixture
-def browser(copied: Session, known: Known) -> FlaskClient:
+def browser(copied: Registry, known: Known) -> FlaskClient:
     return application(copied.home.root, repositories=(f"kv={known.clone}",)).test_client()
 
 
@@ -54,7 +55,7 @@ def pressed(browser: FlaskClient, bisection: int, button: str) -> str:
     return browser.post(path, data={"csrf": value[1]}, follow_redirects=True).text
 
 
-def work(session: Session, until: int) -> list[str]:
+def work(registry: Registry, until: int) -> list[str]:
     """Let a worker run until a bisection has left the queue and ended; what it said."""
     stop, said = threading.Event(), []
 
@@ -63,11 +64,11 @@ def work(session: Session, until: int) -> list[str]:
         if text.startswith(f"bisection {until} is "):
             stop.set()
 
-    Worker(session, hear).run(stop)
+    Worker(registry, hear).run(stop)
     return said
 
 
-def test_what_the_form_starts_the_worker_finishes(copied: Session, browser: FlaskClient, known: Known) -> None:
+def test_what_the_form_starts_the_worker_finishes(copied: Registry, browser: FlaskClient, known: Known) -> None:
     bisection = started(browser, known)
     page = browser.get(f"/bisections/{bisection}").text
     assert "Waiting for a worker" in page
@@ -76,7 +77,7 @@ def test_what_the_form_starts_the_worker_finishes(copied: Session, browser: Flas
     assert f"/bisections/{bisection}/culprits/{known.culprit}" in browser.get(f"/bisections/{bisection}").text
 
 
-def test_they_run_in_the_order_in_which_they_came(copied: Session, browser: FlaskClient, known: Known) -> None:
+def test_they_run_in_the_order_in_which_they_came(copied: Registry, browser: FlaskClient, known: Known) -> None:
     first, second = started(browser, known), started(browser, known, bad=known.shas[5])
     said = work(copied, second)
     assert [line for line in said if line.endswith("begins")] == [
@@ -86,7 +87,7 @@ def test_they_run_in_the_order_in_which_they_came(copied: Session, browser: Flas
 
 
 def test_a_cancelled_one_leaves_the_queue_and_can_come_back(
-    copied: Session, browser: FlaskClient, known: Known
+    copied: Registry, browser: FlaskClient, known: Known
 ) -> None:
     first, second = started(browser, known), started(browser, known)
     assert "cancelled" in pressed(browser, first, "cancel")
@@ -98,7 +99,7 @@ def test_a_cancelled_one_leaves_the_queue_and_can_come_back(
 
 
 def test_one_that_is_still_stopping_is_not_queued_under_its_feet(
-    copied: Session, browser: FlaskClient, known: Known
+    copied: Registry, browser: FlaskClient, known: Known
 ) -> None:
     bisection = started(browser, known)
     pressed(browser, bisection, "cancel")
@@ -108,7 +109,7 @@ def test_one_that_is_still_stopping_is_not_queued_under_its_feet(
     assert "Waiting for a worker" in pressed(browser, bisection, "resume")
 
 
-def test_a_stopped_worker_gives_back_what_it_was_running(copied: Session, browser: FlaskClient, known: Known) -> None:
+def test_a_stopped_worker_gives_back_what_it_was_running(copied: Registry, browser: FlaskClient, known: Known) -> None:
     bisection = started(browser, known)
     stop = threading.Event()
     Worker(copied, lambda _: stop.set()).run(stop)
@@ -116,7 +117,7 @@ def test_a_stopped_worker_gives_back_what_it_was_running(copied: Session, browse
     assert f"bisection {bisection} is finished" in work(copied, bisection)
 
 
-def test_there_is_one_worker_for_a_home(copied: Session) -> None:
+def test_there_is_one_worker_for_a_home(copied: Registry) -> None:
     stop, began = threading.Event(), threading.Event()
 
     def run() -> None:
@@ -126,13 +127,13 @@ def test_there_is_one_worker_for_a_home(copied: Session) -> None:
     thread = threading.Thread(target=run)
     thread.start()
     began.wait()
-    while not is_working(copied.home):
+    while not copied.is_working():
         pass
     with pytest.raises(UserError, match="another worker"):
         Worker(copied, lambda _: None).run(threading.Event())
     stop.set()
     thread.join()
-    assert not is_working(copied.home)
+    assert not copied.is_working()
 
 
 @pytest.mark.parametrize(
@@ -153,7 +154,7 @@ def test_there_is_one_worker_for_a_home(copied: Session) -> None:
     ],
 )
 def test_the_form_is_checked_as_the_command_line_is(
-    copied: Session, browser: FlaskClient, known: Known, wrong: dict[str, str], says: str
+    copied: Registry, browser: FlaskClient, known: Known, wrong: dict[str, str], says: str
 ) -> None:
     value = re.search(r'name="csrf" value="([^"]+)"', browser.get("/start").text)
     assert value
@@ -161,4 +162,4 @@ def test_the_form_is_checked_as_the_command_line_is(
     answer = browser.post("/start", data={**form, "settings": SETTINGS, **wrong})
     assert answer.status_code == 422
     assert says in answer.text
-    assert len(copied.store.bisections()) == 1
+    assert count(copied.store) == 1

@@ -10,6 +10,11 @@
 #define LOOKUP 1000
 #endif
 #define NOINLINE __attribute__((noinline))
+#define TEXT(number) #number
+#define TEXT_OF(macro) TEXT(macro)
+
+/* So that a test can tell from the binary what a lookup costs. */
+const char cost_of_lookup[] = "cost of a lookup: " TEXT_OF(LOOKUP);
 
 static volatile uint64_t sink;
 static char undefok[4096] = ",", benchmarks[4096], db[4096];

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpubisect.workloads.attribution import attribute, is_library
+from cpubisect.workloads.counters.attribution import attribute, is_library
 
 ENGINE = "/opt/db/mysqld"
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpubisect.process import run
-from cpubisect.workloads.callgrind import LEAST_CALL, Profile, command, count, normalise, parse_profile, slope
+from cpubisect.base.process import run
+from cpubisect.workloads.counters.callgrind import command, count, normalise, parse_profile
+from cpubisect.workloads.counters.counting import LEAST_CALL, Profile, slope
 
 HEADER = "# callgrind format\nversion: 1\npositions: line\nevents: Ir\nsummary: 0\n\n"
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from cpubisect.builders.matrix import Matrix
-from cpubisect.engine import Engine
-from cpubisect.errors import UserError
+from cpubisect.base.engine import Engine
+from cpubisect.base.errors import UserError
+from cpubisect.builders.recipes.matrix import Matrix
 from cpubisect.workloads.catalog import find_test, settings
 from cpubisect.workloads.catalog import tests_of as all_of
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cpubisect.workloads.clock import Reading, between, context_switches, cpu_ns, read
+from cpubisect.workloads.counters.clock import Clocks, between, context_switches, cpu_ns, read
 
 # Answers each line with its own CPU time in ns and its own context switches; works first if told to.
 _CHILD = """
@@ -85,8 +85,8 @@ def test_a_thread_that_ended_takes_nothing_away(child: _Child) -> None:
 
 
 def test_ended_and_new_threads_between_readings() -> None:
-    before = Reading(1_000, {1: 10, 2: 500})
-    after = Reading(4_000, {1: 15, 3: 7})
+    before = Clocks(1_000, {1: 10, 2: 500})
+    after = Clocks(4_000, {1: 15, 3: 7})
     assert between(before, after).switches == 5 + 7
     assert between(before, after).cpu_ns == 3_000
 

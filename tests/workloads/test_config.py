@@ -1,28 +1,56 @@
 """The settings file and which of it a server is given."""
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpubisect.version import Version
-from cpubisect.workloads.settings import Flavour, option_words, parse_range, pinned, settings, sizes
+from cpubisect.base.version import Version
+from cpubisect.workloads.mysql.settings import Flavour, option_words, pinned, settings, sizes
 
 _VERSIONS = st.tuples(st.integers(4, 12), st.integers(0, 9), st.integers(0, 60)).map(Version)
 _RELEASES = ["5.0.96", "5.1.73", "5.5.8", "5.5.62", "5.6.10", "5.6.51", "5.7.18", "8.0.11", "8.0.39", "8.4.3", "9.5.0"]
 
 
-@given(_VERSIONS, _VERSIONS, _VERSIONS)
-def test_a_range_holds_its_first_version_and_not_its_last(low: Version, high: Version, one: Version) -> None:
-    assert (one in parse_range(f"{low}..{high}")) == (low <= one < high)
-    assert (one in parse_range(f"{low}..")) == (low <= one)
-    assert (one in parse_range(f"..{high}")) == (one < high)
-    assert one in parse_range("all")
+_NO_LONGER_FROM = {
+    ("ssl", Flavour.MYSQL): "8.4",
+    ("query_cache_type", Flavour.MYSQL): "8.0.3",
+    ("query_cache_size", Flavour.MYSQL): "8.0.3",
+    ("innodb_log_file_size", Flavour.MYSQL): "8.0.30",
+    ("innodb_log_files_in_group", Flavour.MYSQL): "8.0.30",
+    ("innodb_buffer_pool_instances", Flavour.MARIADB): "10.5",
+    ("innodb_page_cleaners", Flavour.MARIADB): "10.5",
+    ("innodb_log_file_size", Flavour.MARIADB): "10.5",
+    ("innodb_log_files_in_group", Flavour.MARIADB): "10.5",
+    ("innodb_change_buffering", Flavour.MARIADB): "11.0",
+    ("innodb_change_buffer_max_size", Flavour.MARIADB): "11.0",
+    ("innodb_flush_method", Flavour.MARIADB): "11.0",
+}
+"""The first release that is not given a setting any more; every other setting, once given, is given for good."""
+
+_EVERY_RELEASE = [
+    *(Version((major, minor, patch)) for major, minor, patch in product((5, 8, 9, 10, 11, 12), range(12), range(100))),
+    *(Version((major, minor)) for major, minor in product((5, 8, 9, 10, 11), range(12))),
+    *map(Version.parse, ("8.0.2.9", "8.0.29.1", "8.3.0.1", "10.4.34.7")),
+]
 
 
-@pytest.mark.parametrize("text", ["", "..", "5.6", "some..", "5.6...8.0"])
-def test_what_is_not_a_range_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="version"):
-        parse_range(text)
+def test_a_setting_is_given_from_its_low_end_to_the_last_release_before_it_went() -> None:
+    ended = set()
+    for one in settings():
+        for flavour, given_to in ((Flavour.MYSQL, one.mysql), (Flavour.MARIADB, one.mariadb)):
+            if given_to is None:
+                continue
+            until = None
+            if given_to.high is not None:
+                until = Version.parse(_NO_LONGER_FROM[one.name, flavour])
+                ended.add((one.name, flavour))
+            for version in _EVERY_RELEASE:
+                begun = given_to.low is None or given_to.low <= version
+                expected = begun and (until is None or version < until)
+                assert one.applies(flavour, version) == expected, (one.name, flavour, version)
+    assert ended == _NO_LONGER_FROM.keys()
 
 
 def test_every_setting_says_why_and_for_whom() -> None:

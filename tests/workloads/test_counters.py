@@ -4,45 +4,44 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpubisect.errors import UserError
-from cpubisect.process import Guarded, run
-from cpubisect.workloads import clock
-from cpubisect.workloads.counters import (
-    Available,
-    Counting,
-    choose,
-    examine,
-    hardware_command,
-    parse_perf,
-    try_callgrind,
-    try_hardware,
-)
-from cpubisect.workloads.probe import Counter, ProbeError
+from cpubisect.base.errors import UserError
+from cpubisect.base.metrics import COUNTERS, Counter
+from cpubisect.base.process import Guarded, run
+from cpubisect.workloads.check import Files, Status
+from cpubisect.workloads.counters import clock
+from cpubisect.workloads.counters.choice import choose, counter_of, every_counter, examine
+from cpubisect.workloads.counters.counting import HeavyCounter, LightCounter
+from cpubisect.workloads.counters.perf import Perf, parse_perf
+from cpubisect.workloads.probe import ProbeError
 
 BUSY = ["sh", "-c", "while :; do :; done"]
 
 
+def problems(hardware: str, callgrind: str) -> dict[Counter, str]:
+    return dict.fromkeys(COUNTERS, "not here") | {Counter.HARDWARE: hardware, Counter.CALLGRIND: callgrind}
+
+
 @pytest.mark.parametrize(
-    ("available", "counter"),
+    ("hardware", "callgrind", "counter"),
     [
-        (Available("", ""), Counter.HARDWARE),
-        (Available("", "no valgrind"), Counter.HARDWARE),
-        (Available("not supported", ""), Counter.CALLGRIND),
-        (Available("not supported", "no valgrind"), Counter.NONE),
+        ("", "", Counter.HARDWARE),
+        ("", "no valgrind", Counter.HARDWARE),
+        ("not supported", "", Counter.CALLGRIND),
+        ("not supported", "no valgrind", Counter.NONE),
     ],
 )
-def test_choice_and_its_reason(available: Available, counter: Counter) -> None:
-    choice = choose(available)
+def test_choice_and_its_reason(hardware: str, callgrind: str, counter: Counter) -> None:
+    choice = choose(problems(hardware, callgrind))
     assert choice.counter is counter
-    for problem in (available.hardware_problem, available.callgrind_problem):
+    for problem in (hardware, callgrind):
         if counter is Counter.NONE or (problem and counter is Counter.CALLGRIND):
             assert problem in choice.reason
 
 
 def test_a_counter_that_is_asked_for_is_taken_or_refused() -> None:
-    assert choose(Available("", ""), Counter.CALLGRIND).counter is Counter.CALLGRIND
+    assert choose(problems("", ""), Counter.CALLGRIND).counter is Counter.CALLGRIND
     with pytest.raises(UserError, match="perf does not count here \\(not supported\\)"):
-        choose(Available("not supported", ""), Counter.HARDWARE)
+        choose(problems("not supported", ""), Counter.HARDWARE)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +79,7 @@ def test_other_lines_do_not_change_the_count(count: int, noise: str) -> None:
 def test_a_command_is_counted_by_perf(tmp_path: Path) -> None:
     out = tmp_path / "perf.csv"
     loop = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
-    assert run(hardware_command(["sh", "-c", loop], out, event="task-clock")).ok
+    assert run(Perf("task-clock").command(["sh", "-c", loop], out)).ok
     assert parse_perf(out.read_text(), "task-clock") > 0
 
 
@@ -94,7 +93,7 @@ def _fresh_cpu_ns(pid: int) -> int:
 
 def test_a_running_process_is_counted_for_a_while(tmp_path: Path) -> None:
     with Guarded(BUSY) as busy:
-        with Counting(busy.pid, tmp_path, event="task-clock") as counting:
+        with Perf("task-clock").watch(busy.pid, tmp_path) as counting:
             before = _fresh_cpu_ns(busy.pid)
             while clock.cpu_ns(busy.pid) - before < 50_000_000:
                 pass
@@ -106,12 +105,42 @@ def test_a_running_process_is_counted_for_a_while(tmp_path: Path) -> None:
 def test_a_process_that_is_gone_is_an_error(tmp_path: Path) -> None:
     with Guarded(["true"]) as gone:
         gone.wait()
-    with pytest.raises(ProbeError, match="perf"), Counting(gone.pid, tmp_path, event="task-clock"):
+    with pytest.raises(ProbeError, match="perf"), Perf("task-clock").watch(gone.pid, tmp_path):
         pass
 
 
 def test_trials_tell_the_truth_about_this_host() -> None:
-    available = examine()
-    assert available == Available(try_hardware(), try_callgrind())
-    assert available.callgrind_problem == ""
-    assert "no-such-event" in try_hardware("no-such-event")
+    found = examine()
+    assert found == {counter.name: counter.problem() for counter in every_counter()}
+    assert found[Counter.CALLGRIND] == ""
+    assert "no-such-event" in Perf("no-such-event").problem()
+
+
+@pytest.mark.parametrize("name", COUNTERS)
+def test_every_counter_is_an_object_that_says_what_it_is(name: Counter, tmp_path: Path) -> None:
+    counter = counter_of(name)
+    assert isinstance(counter, HeavyCounter | LightCounter)
+    assert counter.name is name
+    assert counter.tools
+    found = counter.check(Files(tmp_path))
+    assert (found.status is Status.OK) == (not counter.problem())
+
+
+@pytest.mark.parametrize("name", COUNTERS)
+def test_every_counter_counts_a_command_or_says_why_not(name: Counter, tmp_path: Path) -> None:
+    counter, out = counter_of(name), tmp_path / "out"
+    assert counter is not None
+    run(counter.command(["sh", "-c", "i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done"], out))
+    if counter.problem():
+        with pytest.raises((OSError, ValueError)):
+            counter.read(out)
+    else:
+        found = counter.read(out)
+        assert found.total > 100_000
+        assert bool(found.functions) == name.tells_functions
+
+
+def test_nothing_counts_where_there_is_no_counter() -> None:
+    assert counter_of(Counter.NONE) is None
+    assert not Counter.NONE.tells_functions
+    assert Counter.NONE not in COUNTERS

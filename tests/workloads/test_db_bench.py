@@ -7,24 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpubisect.errors import UserError
-from cpubisect.process import Finished
-from cpubisect.version import Version
-from cpubisect.workloads.counters import try_hardware
-from cpubisect.workloads.db_bench import TESTS, accepts, parse_qps, probe, why
-from cpubisect.workloads.db_bench_command import Bench, Span, Step, flags, parse_load
+from cpubisect.base.errors import UserError
+from cpubisect.base.metrics import CONTEXT_SWITCHES, CPU, INSTRUCTIONS, QPS, Counter
+from cpubisect.base.process import Finished
+from cpubisect.base.version import Version
+from cpubisect.workloads.counters import perf
+from cpubisect.workloads.db_bench import WORKLOAD, parse_qps, why
+from cpubisect.workloads.db_bench_command import CommandLines, Span, Step, flags, parse_load
 from cpubisect.workloads.db_bench_tests import SHAPES
-from cpubisect.workloads.probe import (
-    CONTEXT_SWITCHES,
-    CPU,
-    INSTRUCTIONS,
-    QPS,
-    Counter,
-    ProbeError,
-    ProbeRequest,
-    Samples,
-    Test,
-)
+from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, Test
 
 SOURCE = Path(__file__).with_name("small_bench.c")
 Build = Callable[..., Path]
@@ -56,7 +47,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
 
 
 def named(name: str, engine: str = "rocksdb") -> Test:
-    return next(test for test in TESTS if test.name == name and test.engine == engine)
+    return next(test for test in WORKLOAD.tests if test.name == name and test.engine == engine)
 
 
 def request(
@@ -77,11 +68,11 @@ def request(
 
 
 def measured(artifact: Path, scratch: Path, test: str = "readrandom", **given: str) -> Samples:
-    return probe(request(artifact, scratch, test, clock=False, **given))
+    return WORKLOAD.probe(request(artifact, scratch, test, clock=False, **given))
 
 
 def test_all_metrics_of_one_probe(build: Build, tmp_path: Path) -> None:
-    samples = probe(request(build(), tmp_path))
+    samples = WORKLOAD.probe(request(build(), tmp_path))
     assert samples.values.keys() == {INSTRUCTIONS, CPU, CONTEXT_SWITCHES, QPS}
     assert len(samples.values[INSTRUCTIONS]) == 1
     assert len(samples.values[CPU]) == len(samples.values[QPS]) == 2
@@ -95,20 +86,20 @@ def test_all_metrics_of_one_probe(build: Build, tmp_path: Path) -> None:
 
 
 def test_what_is_not_asked_for_is_not_measured(build: Build, tmp_path: Path) -> None:
-    samples = probe(request(build(), tmp_path, counter=Counter.NONE))
+    samples = WORKLOAD.probe(request(build(), tmp_path, counter=Counter.NONE))
     assert samples.values.keys() == {CPU, CONTEXT_SWITCHES, QPS}
     assert not samples.profile
 
 
 def test_the_hardware_counter_counts_or_says_why_not(build: Build, tmp_path: Path) -> None:
     asked = request(build(), tmp_path, counter=Counter.HARDWARE)
-    problem = try_hardware()
+    problem = perf.COUNTER.problem()
     if problem:
         with pytest.raises(ProbeError, match=re.escape(problem)):
-            probe(asked)
+            WORKLOAD.probe(asked)
     else:
         # A thousand rounds of a loop of a few instructions.
-        assert all(3000 < cost < 10000 for cost in probe(asked).values[INSTRUCTIONS])
+        assert all(3000 < cost < 10000 for cost in WORKLOAD.probe(asked).values[INSTRUCTIONS])
 
 
 def test_a_planted_step_shows_with_its_size_and_its_function(build: Build, tmp_path: Path) -> None:
@@ -162,12 +153,15 @@ def test_every_run_starts_from_the_same_database(build: Build, tmp_path: Path) -
 
 
 def test_the_old_output_format(build: Build, tmp_path: Path) -> None:
-    assert probe(request(build("OLD_FORMAT"), tmp_path, instructions=False)).values[QPS] == (500000.0, 500000.0)
+    assert WORKLOAD.probe(request(build("OLD_FORMAT"), tmp_path, instructions=False)).values[QPS] == (
+        500000.0,
+        500000.0,
+    )
 
 
 def test_a_crash_is_told(build: Build, tmp_path: Path) -> None:
     with pytest.raises(ProbeError, match="readrandom: killed by SIGABRT") as caught:
-        probe(request(build("CRASH"), tmp_path, load="", instructions=False))
+        WORKLOAD.probe(request(build("CRASH"), tmp_path, load="", instructions=False))
     assert caught.value.log is not None
     assert caught.value.log.exists()
 
@@ -206,9 +200,9 @@ def test_bad_parameters_are_the_users_to_mend(build: Build, tmp_path: Path, name
         measured(build(), tmp_path, **{name: value})
 
 
-def bench(test: str, **given: str) -> Bench:
+def lines(test: str, **given: str) -> CommandLines:
     chosen = named(test)
-    return Bench(Path("db_bench"), SHAPES[test], {**chosen.parameters, **given}, chosen.parameters)
+    return CommandLines(Path("db_bench"), SHAPES[test], {**chosen.parameters, **given}, chosen.parameters)
 
 
 def flag(argv: tuple[str, ...], name: str) -> str | None:
@@ -216,7 +210,7 @@ def flag(argv: tuple[str, ...], name: str) -> str | None:
 
 
 def test_general_loading_and_measuring_flags() -> None:
-    subject = bench("seekrandom", **{"write_buffer_size": "7", "load.bloom_bits": "3", "run.bloom_bits": "4"})
+    subject = lines("seekrandom", **{"write_buffer_size": "7", "load.bloom_bits": "3", "run.bloom_bits": "4"})
     load = subject.load(Step("filluniquerandom", 0), 0, Path("d"))
     compact = subject.load(Step("compact", 0), 1, Path("d"))
     overwrite = subject.load(Step("overwrite", 50), 2, Path("d"))
@@ -238,26 +232,26 @@ def test_general_loading_and_measuring_flags() -> None:
 
 def test_undefok_names_our_flags_and_not_the_users() -> None:
     words = (
-        flag(bench("readrandom", cache_type="lru_cache").measure(1, Path("d"), existing=True), "undefok") or ""
+        flag(lines("readrandom", cache_type="lru_cache").measure(1, Path("d"), existing=True), "undefok") or ""
     ).split(",")
     assert "bloom_bits" in words
     assert "cache_type" not in words
 
 
 def test_background_writes_follow_the_reads() -> None:
-    argv = bench("readwhilewriting", background_writes="10", clients="4").measure(1000, Path("d"), existing=True)
+    argv = lines("readwhilewriting", background_writes="10", clients="4").measure(1000, Path("d"), existing=True)
     assert (flag(argv, "reads"), flag(argv, "writes"), flag(argv, "finish_after_writes")) == ("1000", "400", "true")
 
 
 def test_whole_passes() -> None:
-    subject = bench("readseq", rows="100")
+    subject = lines("readseq", rows="100")
     assert [subject.operations(wanted) for wanted in (1, 100, 250, 1000)] == [100, 100, 200, 1000]
     assert flag(subject.measure(300, Path("d"), existing=True), "benchmarks") == "readseq,readseq,readseq"
 
 
 @pytest.mark.parametrize("engine", ["rocksdb", "minikv"])
 def test_the_catalogue(engine: str) -> None:
-    tests = {test.name: test for test in TESTS if test.engine == engine}
+    tests = {test.name: test for test in WORKLOAD.tests if test.engine == engine}
     for name in ("readrandom", "seekrandom", "readseq", "fillseq", "fillrandom", "overwrite", "readwhilewriting"):
         assert name in tests
     for test in tests.values():
@@ -265,7 +259,7 @@ def test_the_catalogue(engine: str) -> None:
         for span in ("instructions_ops", "clock_ops"):
             assert Span.parse(span, test.parameters[span])
         assert not flags(test.parameters, "run").keys() & {"rows", "clients", "load", "repeats"}
-    assert len(TESTS) == len({(test.engine, test.name) for test in TESTS})
+    assert len(WORKLOAD.tests) == len({(test.engine, test.name) for test in WORKLOAD.tests})
 
 
 @pytest.mark.parametrize(
@@ -286,7 +280,7 @@ def test_the_catalogue(engine: str) -> None:
     ],
 )
 def test_accepts(name: str, good: bool) -> None:
-    assert accepts(named("readrandom"), name) is good
+    assert WORKLOAD.accepts(named("readrandom"), name) is good
 
 
 def test_loads() -> None:

@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpubisect.workloads import host_knobs, host_tools, noise
+from cpubisect.base.tools import Header, Tool
 from cpubisect.workloads.check import Check, Files, Status
-from cpubisect.workloads.host import examine, fingerprint, judge_noise
+from cpubisect.workloads.host import knobs, noise, tools
+from cpubisect.workloads.host.host import examine, fingerprint, judge_noise
 
 CPU = "sys/devices/system/cpu"
+HEADERS = (Header("gflags/gflags.h", "libgflags-dev", "db_bench"), Header("libaio.h", "libaio-dev", "a server"))
 
 
 @pytest.fixture
@@ -27,7 +29,7 @@ def put(files: Files, path: str, text: str) -> None:
 @pytest.mark.parametrize(("governor", "status"), [("performance", Status.OK), ("powersave", Status.WARN)])
 def test_governor(tree: Files, governor: str, status: Status) -> None:
     put(tree, f"{CPU}/cpu0/cpufreq/scaling_governor", governor)
-    check = host_knobs.governor(tree)
+    check = knobs.governor(tree)
     assert check.status is status
     assert governor in check.found
     assert bool(check.fix) == (status is Status.WARN)
@@ -44,7 +46,7 @@ def test_governor(tree: Files, governor: str, status: Status) -> None:
 )
 def test_turbo(tree: Files, path: str, text: str, status: Status) -> None:
     put(tree, f"{CPU}/{path}", text)
-    check = host_knobs.turbo(tree)
+    check = knobs.turbo(tree)
     assert check.status is status
     assert (path in check.fix) == (status is Status.WARN)
 
@@ -52,51 +54,51 @@ def test_turbo(tree: Files, path: str, text: str, status: Status) -> None:
 @pytest.mark.parametrize(("active", "status"), [("1", Status.WARN), ("0", Status.OK)])
 def test_smt(tree: Files, active: str, status: Status) -> None:
     put(tree, f"{CPU}/smt/active", active)
-    assert host_knobs.smt(tree).status is status
+    assert knobs.smt(tree).status is status
 
 
 def test_knobs_a_virtual_machine_does_not_show(tree: Files) -> None:
-    for knob in (host_knobs.governor, host_knobs.turbo, host_knobs.smt):
+    for knob in (knobs.governor, knobs.turbo, knobs.smt):
         assert knob(tree).status is Status.OK
 
 
 @pytest.mark.parametrize("value", ["0", "2"])
 def test_aslr_is_switched_off_by_each_probe(tree: Files, value: str) -> None:
     put(tree, "proc/sys/kernel/randomize_va_space", value)
-    assert host_knobs.aslr(tree).status is Status.OK
+    assert knobs.aslr(tree).status is Status.OK
 
 
 @pytest.mark.parametrize(("average", "status"), [("0.00", Status.OK), ("9999.5", Status.WARN)])
 def test_load(tree: Files, average: str, status: Status) -> None:
     put(tree, "proc/loadavg", f"{average} 0.5 0.2 1/100 4242")
-    assert host_knobs.load(tree).status is status
+    assert knobs.load(tree).status is status
 
 
 @pytest.mark.parametrize(("kib", "status"), [(8 << 20, Status.OK), (3 << 20, Status.WARN), (1 << 20, Status.MISSING)])
 def test_memory(tree: Files, kib: int, status: Status) -> None:
     put(tree, "proc/meminfo", f"MemTotal:       99999999 kB\nMemAvailable:   {kib} kB")
-    check = host_knobs.memory(tree)
+    check = knobs.memory(tree)
     assert check.status is status
     assert check.found == f"{kib / (1 << 20):.1f} GiB"
 
 
 def test_disk_of_a_place_that_is_yet_to_be_made(tmp_path: Path) -> None:
-    check = host_knobs.disk(tmp_path / "not" / "there")
+    check = knobs.disk(tmp_path / "not" / "there")
     assert str(tmp_path) in check.found
     assert f"{shutil.disk_usage(tmp_path).free >> 30}"[:-1] in check.found
 
 
 def test_pinning() -> None:
-    check = host_knobs.pinning(Files())
+    check = knobs.pinning(Files())
     assert check.status is (Status.OK if len(os.sched_getaffinity(0)) > 1 else Status.WARN)
 
 
 def test_a_tool_that_is_there_and_one_that_is_not() -> None:
-    there = host_tools.tool(host_tools.Tool("git", "git", "everything"))
+    there = tools.tool(Tool("git", "git", "everything"))
     assert there.status is Status.OK
     assert there.found[0].isdigit()
     for vital, status in ((True, Status.MISSING), (False, Status.WARN)):
-        gone = host_tools.tool(host_tools.Tool("no-such-tool", "no-such-package", "nothing", vital))
+        gone = tools.tool(Tool("no-such-tool", "no-such-package", "nothing", vital))
         assert gone.status is status
         assert gone.fix == "apt-get install -y no-such-package"
 
@@ -106,11 +108,11 @@ def test_a_tool_that_is_there_and_one_that_is_not() -> None:
     [("gcc", ("gcc", "g++")), ("gcc-12", ("gcc-12", "g++-12")), ("clang-14", ("clang-14", "clang++-14"))],
 )
 def test_programs_of_a_toolchain(name: str, programs: tuple[str, str]) -> None:
-    assert host_tools.programs(name) == programs
+    assert tools.programs(name) == programs
 
 
 def test_compilers() -> None:
-    here, others = host_tools.compilers({"kv": [["gcc-3", "gcc", "clang-3"]]})
+    here, others = tools.compilers({"kv": [["gcc-3", "gcc", "clang-3"]]})
     assert (here.name, here.status) == ("gcc", Status.OK)
     assert here.found[0].isdigit()
     assert others == Check("other compilers", Status.OK, "gcc-3, clang-3 are not here")
@@ -119,21 +121,21 @@ def test_compilers() -> None:
 @pytest.mark.parametrize(("wanted", "package"), [("gcc-3", "g++-3"), ("clang-3", "clang-3")])
 def test_an_engine_without_a_compiler_is_a_gap_whatever_others_have(wanted: str, package: str) -> None:
     preferences = {"kv": [["gcc"]], "old": [["gcc"], [wanted, "gcc-2"]]}
-    (gap,) = (check for check in host_tools.compilers(preferences) if check.status is Status.MISSING)
+    (gap,) = (check for check in tools.compilers(preferences) if check.status is Status.MISSING)
     assert gap.name == "compilers for old"
     assert f"none of {wanted}, gcc-2" in gap.found
     assert gap.fix == f"apt-get install -y {package}"
 
 
 def test_headers_are_asked_of_the_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for header in host_tools.HEADERS:
+    for header in HEADERS:
         (tmp_path / header.path).parent.mkdir(exist_ok=True)
         (tmp_path / header.path).touch()
     monkeypatch.setenv("CPLUS_INCLUDE_PATH", str(tmp_path))
-    assert [check.status for check in host_tools.headers(["gcc"])] == [Status.OK] * len(host_tools.HEADERS)
-    gflags = tmp_path / host_tools.HEADERS[0].path
+    assert [check.status for check in tools.headers(HEADERS, ["gcc"])] == [Status.OK] * len(HEADERS)
+    gflags = tmp_path / HEADERS[0].path
     gflags.write_text("#error broken\n")
-    broken = host_tools.headers(["gcc"])[0]
+    broken = tools.headers(HEADERS, ["gcc"])[0]
     assert broken.status is Status.MISSING
     assert broken.fix == "apt-get install -y libgflags-dev"
 
@@ -184,7 +186,9 @@ def test_fingerprint_of_this_machine_is_stable_and_storable() -> None:
 
 
 def test_examine_reports_every_check_with_a_fix_for_what_is_missing(tmp_path: Path) -> None:
-    checks = examine(tmp_path, {"kv": [["gcc", "gcc-3"]]})
+    tools = [Tool("cmake", "cmake", "this"), Tool("ninja", "ninja-build", "this"), Tool("bison", "bison", "this")]
+    again = Tool("cmake", "another", "that")
+    checks = examine(tmp_path, {"kv": [["gcc", "gcc-3"]]}, [*tools, again, Tool("sysbench", "sysbench", "it")], HEADERS)
     names = [check.name for check in checks]
     assert len(names) == len(set(names))
     expected = {"CPU governor", "turbo", "SMT", "ASLR", "load", "free disk", "free memory", "CPU pinning"}

@@ -15,9 +15,9 @@ import pytest
 from mariadb_artifact import SMALL, link_artifact, server_version, small_options
 from pymysql.cursors import Cursor
 
-from cpubisect.version import Version
+from cpubisect.base.version import Version
 from cpubisect.workloads.addresses import fixed_addresses
-from cpubisect.workloads.installation import (
+from cpubisect.workloads.mysql.installation import (
     Installation,
     Place,
     environment,
@@ -25,9 +25,9 @@ from cpubisect.workloads.installation import (
     short_directory,
     telling_line,
 )
+from cpubisect.workloads.mysql.server import Server
+from cpubisect.workloads.mysql.settings import Flavour, pinned
 from cpubisect.workloads.probe import ProbeError
-from cpubisect.workloads.server import Server
-from cpubisect.workloads.settings import Flavour, pinned
 
 
 @dataclass(frozen=True)
@@ -143,9 +143,9 @@ def test_leaving_the_block_leaves_nothing(prepared: _Prepared) -> None:
 _PARENT = """
 import sys
 from pathlib import Path
-from cpubisect.version import Version
-from cpubisect.workloads.installation import Installation, Place
-from cpubisect.workloads.server import Server
+from cpubisect.base.version import Version
+from cpubisect.workloads.mysql.installation import Installation, Place
+from cpubisect.workloads.mysql.server import Server
 artifact, version, data, temporary, socket, log, *options = sys.argv[1:]
 installation = Installation.find(Path(artifact), Version.parse(version))
 place = Place(Path(data), Path(temporary), Path(socket), Path(log))

@@ -8,23 +8,15 @@ from pathlib import Path
 import pytest
 from mariadb_artifact import SMALL, link_artifact, server_version, small_options
 
-from cpubisect.errors import UserError
-from cpubisect.workloads.installation import Installation, Place, initialise, short_directory
-from cpubisect.workloads.mysql_plan import Plan
-from cpubisect.workloads.mysql_tests import TESTS, WORKLOADS
-from cpubisect.workloads.probe import (
-    CONTEXT_SWITCHES,
-    CPU,
-    INSTRUCTIONS,
-    QPS,
-    Counter,
-    ProbeError,
-    ProbeRequest,
-    Samples,
-)
-from cpubisect.workloads.server import DATABASE, Server
-from cpubisect.workloads.sysbench import accepts, probe
-from cpubisect.workloads.sysbench_client import Client, Report, parse_report, telling_line
+from cpubisect.base.errors import UserError
+from cpubisect.base.metrics import CONTEXT_SWITCHES, CPU, INSTRUCTIONS, QPS, Counter
+from cpubisect.workloads.mysql.client import Client, Report, parse_report, telling_line
+from cpubisect.workloads.mysql.installation import Installation, Place, initialise, short_directory
+from cpubisect.workloads.mysql.plan import Plan
+from cpubisect.workloads.mysql.server import DATABASE, Server
+from cpubisect.workloads.mysql.tests import SCRIPTS, TESTS
+from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples
+from cpubisect.workloads.sysbench import WORKLOAD
 
 ROWS = 2000
 _QUERIES_PER_EVENT = {
@@ -47,8 +39,8 @@ class _Loaded:
     log: Path
 
     def client(self, name: str, **parameters: str) -> Client:
-        workload = WORKLOADS[name]
-        return Client(self.server, workload, {**workload.test.parameters, "rows": str(ROWS), **parameters})
+        script = SCRIPTS[name]
+        return Client(self.server, script, {**script.test.parameters, "rows": str(ROWS), **parameters})
 
     def statements(self, client: Client, events: int, seed: int = 7, first: int = 0) -> list[str]:
         """What the server says it was told to run during so many events."""
@@ -99,15 +91,15 @@ def test_the_catalogue_has_the_known_names_and_groups() -> None:
 
 
 def test_a_test_takes_its_own_parameters_and_any_server_option() -> None:
-    test = WORKLOADS["random-points"].test
-    assert accepts(test, "random-points")
-    assert accepts(test, "mysqld.performance_schema")
-    assert not accepts(test, "range-size")
-    assert not accepts(test, "mysqld.")
-    assert not accepts(test, "mysqld.x y")
+    test = SCRIPTS["random-points"].test
+    assert WORKLOAD.accepts(test, "random-points")
+    assert WORKLOAD.accepts(test, "mysqld.performance_schema")
+    assert not WORKLOAD.accepts(test, "range-size")
+    assert not WORKLOAD.accepts(test, "mysqld.")
+    assert not WORKLOAD.accepts(test, "mysqld.x y")
 
 
-@pytest.mark.parametrize("name", [name for name in WORKLOADS if name != "delete"])
+@pytest.mark.parametrize("name", [name for name in SCRIPTS if name != "delete"])
 def test_every_test_runs_and_counts_its_statements(loaded: _Loaded, name: str) -> None:
     rows = {"rows": "1"} if name == "update-one" else {}
     report = loaded.client(name, **rows).run(seed=3, events=3, timeout_s=60)
@@ -239,30 +231,30 @@ def test_the_clients_telling_line() -> None:
 )
 def test_a_parameter_that_is_no_such_thing(name: str, value: str) -> None:
     with pytest.raises(UserError, match=f"{name} is"):
-        Plan.read({**WORKLOADS["scan"].test.parameters, name: value})
+        Plan.read({**SCRIPTS["scan"].test.parameters, name: value})
 
 
 def test_the_clock_runs_whole_seconds() -> None:
-    plan = Plan.read({**WORKLOADS["scan"].test.parameters, "seconds": "3", "samples": "5"})
+    plan = Plan.read({**SCRIPTS["scan"].test.parameters, "seconds": "3", "samples": "5"})
     assert (plan.samples, plan.slice_s) == (3, 1)
 
 
 def test_runs_that_read_repeat_and_runs_that_write_do_not() -> None:
-    plan = Plan.read(WORKLOADS["delete"].test.parameters)
-    reads, writes = plan.deck(WORKLOADS["scan"]), plan.deck(WORKLOADS["insert"])
+    plan = Plan.read(SCRIPTS["delete"].test.parameters)
+    reads, writes = plan.deck(SCRIPTS["scan"]), plan.deck(SCRIPTS["insert"])
     assert reads.next_seed() == reads.next_seed()
     assert writes.next_seed() != writes.next_seed()
 
 
 def test_more_deletes_than_rows_are_refused() -> None:
-    deck = Plan.read({**WORKLOADS["delete"].test.parameters, "rows": "100"}).deck(WORKLOADS["delete"])
+    deck = Plan.read({**SCRIPTS["delete"].test.parameters, "rows": "100"}).deck(SCRIPTS["delete"])
     assert [deck.take(60), deck.take(40)] == [0, 60]
     with pytest.raises(UserError, match="removes 101 rows and the table has 100"):
         deck.take(1)
 
 
 def _request(artifact: Path, scratch: Path, name: str, *, clock: bool = False, **given: str) -> ProbeRequest:
-    test = WORKLOADS[name].test
+    test = SCRIPTS[name].test
     brief = {"rows": str(ROWS), "queries": "300", "warm-queries": "300", "repeats": "1", "seconds": "1"}
     parameters = {**test.parameters, **brief, **_SMALL_SETTINGS, **given}
     return ProbeRequest(artifact, server_version(), test, parameters, Counter.CALLGRIND, scratch, clock=clock)
@@ -270,7 +262,7 @@ def _request(artifact: Path, scratch: Path, name: str, *, clock: bool = False, *
 
 @pytest.fixture(scope="module")
 def point_query(artifact: Path, tmp_path_factory: pytest.TempPathFactory) -> Samples:
-    return probe(_request(artifact, tmp_path_factory.mktemp("p"), "point-query", clock=True, repeats="2"))
+    return WORKLOAD.probe(_request(artifact, tmp_path_factory.mktemp("p"), "point-query", clock=True, repeats="2"))
 
 
 def test_a_probe_has_every_metric(point_query: Samples) -> None:
@@ -308,18 +300,18 @@ def test_calls_are_per_query_like_the_profile(point_query: Samples) -> None:
 
 
 def test_two_probes_agree(artifact: Path, tmp_path: Path, point_query: Samples) -> None:
-    again = probe(_request(artifact, tmp_path, "point-query"))
+    again = WORKLOAD.probe(_request(artifact, tmp_path, "point-query"))
     assert again.values.keys() == {INSTRUCTIONS}
     assert again.values[INSTRUCTIONS][0] == pytest.approx(point_query.values[INSTRUCTIONS][0], rel=0.001)
     assert again.variables == point_query.variables
 
 
 def test_a_planted_cost_is_seen(artifact: Path, tmp_path: Path, point_query: Samples) -> None:
-    slower = probe(_request(artifact, tmp_path, "point-query", **{"mysqld.performance_schema": "ON"}))
+    slower = WORKLOAD.probe(_request(artifact, tmp_path, "point-query", **{"mysqld.performance_schema": "ON"}))
     assert slower.variables["performance_schema"] == "ON"
     assert min(slower.values[INSTRUCTIONS]) > 1.01 * max(point_query.values[INSTRUCTIONS])
 
 
 def test_a_wrong_server_option_is_named(artifact: Path, tmp_path: Path) -> None:
     with pytest.raises(ProbeError, match="unknown variable 'no_such=1'"):
-        probe(_request(artifact, tmp_path, "scan", **{"mysqld.no_such": "1"}))
+        WORKLOAD.probe(_request(artifact, tmp_path, "scan", **{"mysqld.no_such": "1"}))

@@ -14,7 +14,26 @@
   const parts = (root) => root.querySelectorAll("[data-part]");
   const isOpen = (part) => [...part.querySelectorAll("details")].map((details) => details.open);
 
+  const objects = (part) => [...part.querySelectorAll("object")];
+  const isShown = (element) => element.getClientRects().length > 0;
+
   const isTyping = (part) => part.contains(document.activeElement) && document.activeElement.matches("input, select, textarea");
+
+  // A picture stays until the one that takes its place is there; what the window is too narrow or too wide for is not loaded.
+  function exchange(old, fresh) {
+    const next = document.importNode(fresh, true);
+    if (!isShown(old)) return old.replaceWith(next);
+    const kind = next.className;
+    next.classList.add("coming");
+    next.addEventListener("load", () => {
+      for (const earlier of [...next.parentNode.getElementsByClassName(kind)]) {
+        if (earlier.compareDocumentPosition(next) & Node.DOCUMENT_POSITION_FOLLOWING) earlier.remove();
+      }
+      next.classList.remove("coming");
+    });
+    next.addEventListener("error", () => next.remove());
+    old.after(next);
+  }
 
   async function refresh() {
     waiting = null;
@@ -30,6 +49,15 @@
       for (const part of parts(main)) {
         const other = fresh.querySelector(`[data-part="${part.dataset.part}"]`);
         if (!other || other.innerHTML === part.innerHTML || isTyping(part)) continue;
+        const drawn = objects(other);
+        if (drawn.length && objects(part).length) {
+          // Around its pictures such a part has only what never differs.
+          for (const picture of drawn) {
+            const old = objects(part).filter((one) => one.classList.contains(picture.className)).pop();
+            if (old && old.getAttribute("data") !== picture.getAttribute("data")) exchange(old, picture);
+          }
+          continue;
+        }
         const open = isOpen(part);
         part.replaceChildren(...other.childNodes);
         part.querySelectorAll("details").forEach((details, n) => { if (n < open.length) details.open = open[n]; });

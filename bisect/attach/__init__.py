@@ -1,0 +1,1 @@
+"""A report onto a ticket: GitHub, Jira, files."""

@@ -1,0 +1,187 @@
+"""Child processes that end when we end: every command runs under `guard.py`, with its resource use reported."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+_GUARD = Path(__file__).with_name("guard.py")
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a command ended.
+
+    `returncode` is negative for a signal, 127 for a program that is not there; `cpu_seconds` (user + system),
+    `max_rss_kib` and `context_switches` (both kinds) include all its waited-for children; `timed_out` says that we
+    killed it at its limit.
+    """
+
+    argv: tuple[str, ...]
+    returncode: int
+    cpu_seconds: float
+    wall_seconds: float
+    max_rss_kib: int
+    timed_out: bool
+    output: str
+    context_switches: int = 0
+
+    @property
+    def ok(self) -> bool:
+        """True if the command ended by itself with status 0."""
+        return self.returncode == 0 and not self.timed_out
+
+    @property
+    def first_line(self) -> str:
+        """The first line that it printed, or with what status it ended if it printed none."""
+        lines = (line.strip() for line in self.output.splitlines())
+        return next((line for line in lines if line), f"{self.argv[0]} ended with {self.returncode}")
+
+
+class Guarded:
+    """A running command with its process id; leaving the `with` block kills it and all its descendants.
+
+    `output` is a file the command's stdout and stderr go to (default: discarded).
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str | os.PathLike[str]],
+        *,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        output: IO[bytes] | int = subprocess.DEVNULL,
+        stderr: IO[bytes] | int | None = None,
+    ) -> None:
+        self.argv = tuple(os.fspath(word) for word in argv)
+        control_read, self._control = os.pipe()
+        self._result, result_write = os.pipe()
+        try:
+            self._guard = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-I",
+                    "-S",
+                    str(_GUARD),
+                    str(control_read),
+                    str(result_write),
+                    "--",
+                    *self.argv,
+                ],
+                cwd=cwd,
+                env=None if env is None else dict(env),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT if stderr is None else stderr,
+                pass_fds=(control_read, result_write),
+                start_new_session=True,
+            )
+        finally:
+            os.close(control_read)
+            os.close(result_write)
+        self._reports = os.fdopen(self._result, "rb")
+        self._readable = select.poll()
+        self._readable.register(self._reports, select.POLLIN)
+        self.pid = int(self._next_report().get("pid", 0))
+        self._end: dict[str, float] | None = None
+
+    def _next_report(self) -> dict[str, float]:
+        words = self._reports.readline().decode().split()
+        return {name: float(number) for name, number in zip(words[::2], words[1::2], strict=True)}
+
+    def poll(self) -> bool:
+        """True while the command runs."""
+        return self._guard.poll() is None
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the command itself; nothing happens if it has ended."""
+        if self.poll():
+            try:
+                os.kill(self.pid, number)
+            except ProcessLookupError:
+                return
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait for the end; False if `timeout_s` passed first."""
+        if self._end is None:
+            # A wait for the guard itself would look only every 50 ms. A report that was read with the one before is
+            # noticed when the guard ends and closes the pipe.
+            if not self._readable.poll(None if timeout_s is None else timeout_s * 1000):
+                return False
+            self._end = self._next_report()
+        self._guard.wait()
+        return True
+
+    def kill(self) -> None:
+        """End the command and every descendant now; safe to call twice."""
+        if self._control >= 0:
+            os.close(self._control)
+            self._control = -1
+        self._guard.wait()
+
+    def finished(self, *, timed_out: bool = False, output: str = "") -> Finished:
+        """The result after `wait` or `kill`; resource use is 0 if it was killed."""
+        end = self._end or {}
+        return Finished(
+            argv=self.argv,
+            returncode=int(end.get("returncode", -signal.SIGKILL)),
+            cpu_seconds=end.get("cpu_seconds", 0.0),
+            wall_seconds=end.get("wall_seconds", 0.0),
+            max_rss_kib=int(end.get("max_rss_kib", 0)),
+            timed_out=timed_out,
+            output=output,
+            context_switches=int(end.get("context_switches", 0)),
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+        self._reports.close()
+
+
+def run(
+    argv: Sequence[str | os.PathLike[str]],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    timeout_s: float = 3600.0,
+    log: Path | None = None,
+) -> Finished:
+    """Run a command to its end and return how it went, with its combined output.
+
+    With `log`, the output is appended to that file and `output` holds what this command added. A command still
+    running after `timeout_s` is killed with all its descendants and `timed_out` is set. Never raises for a command
+    that fails or does not exist.
+    """
+    started = time.monotonic()
+    with _open_output(log) as sink:
+        offset = sink.seek(0, os.SEEK_END)
+        with Guarded(argv, cwd=cwd, env=env, output=sink) as child:
+            in_time = child.wait(timeout_s)
+            if not in_time:
+                child.kill()
+        sink.seek(offset)
+        text = sink.read().decode(errors="replace")
+    result = child.finished(timed_out=not in_time, output=text)
+    if in_time:
+        return result
+    return replace(result, wall_seconds=time.monotonic() - started)
+
+
+def _open_output(path: Path | None) -> IO[bytes]:
+    if path is None:
+        return tempfile.TemporaryFile()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.open("a+b")

@@ -1,0 +1,1 @@
+"""Charts and flame graphs: data, specification, picture."""

@@ -1,0 +1,1 @@
+"""git: names become commits; candidates, merges, releases, and what a commit touches."""

@@ -1,0 +1,149 @@
+"""What commits change: the paths, the lines in an engine's source files, and which of those files define a function."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from cpubisect.history.repository import GitError, Repository
+
+ENDINGS = (".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".ic", ".i", ".yy")
+"""How the names of source files end: C, C++, their headers, InnoDB's inline files, grammars."""
+
+_HEADERS = (".h", ".hh", ".hpp")
+_LISTED_AT_ONCE = 2000
+_PATCHES_AT_ONCE = 50
+_PATHS_AT_ONCE = 2000
+
+# A quarter of what Linux allows for a command line: only a change of the whole tree names more.
+_MOST_BYTES = 500_000
+
+_DEFINING = r"^(class|struct)[[:space:]]|^[A-Za-z_~].*[A-Za-z0-9_]\("
+_CLASS = re.compile(r"(?:class|struct)\s+(?:\w+\s+)*?(\w+)\s*(?:<.*>)?\s*(?:final\s*)?(?:$|[:{])")
+_FUNCTION = re.compile(r"((?:\w+(?:<[^<>()]*>)?::)*~?[A-Za-z_]\w*)\s*\(")
+_ARGUMENTS = re.compile(r"<[^<>()]*>")
+
+
+@dataclass(frozen=True)
+class Diff:
+    """The source files in which a commit differs from the one before it, and the lines that do, without context."""
+
+    sha: str
+    files: tuple[str, ...]
+    lines: Sequence[str]
+
+
+def changed_paths(repository: Repository, commits: Sequence[tuple[str, str]]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Of each (sha, parent) pair the sha and the paths that differ; a renamed file counts with both names.
+
+    A parent of "" stands for the empty tree before a root commit. Bytes of a path that are not UTF-8 are kept as
+    surrogates. Raises GitError if the trees cannot be read.
+    """
+    for first in range(0, len(commits), _LISTED_AT_ONCE):
+        pairs = commits[first : first + _LISTED_AT_ONCE]
+        output = repository.run(
+            *("diff-tree", "--stdin", "--root", "--always", "-r", "-z", "--raw", "--no-renames"),
+            stdin=(f"{sha} {parent}".rstrip() for sha, parent in pairs),
+        )
+        words = iter(output.decode(errors="surrogateescape").split("\0"))
+        changed: dict[str, list[str]] = {sha: [] for sha, _ in pairs}
+        current: list[str] = []
+        for word in words:
+            if word.startswith(":"):
+                current.append(next(words))
+            elif word:
+                current = changed[word.strip()]
+        yield from ((sha, tuple(paths)) for sha, paths in changed.items())
+
+
+def source_diffs(repository: Repository, commits: Sequence[tuple[str, str]]) -> Iterator[Diff]:
+    """What each (sha, parent) changes in source files, in order.
+
+    A commit whose blobs cannot be read, as in a partial clone, or that changes nearly all files there are comes with
+    its files and without lines. Raises GitError if even the trees cannot be read.
+    """
+    for first in range(0, len(commits), _PATCHES_AT_ONCE):
+        some = commits[first : first + _PATCHES_AT_ONCE]
+        files = {
+            sha: tuple(_readable(path) for path in paths if path.endswith(ENDINGS))
+            for sha, paths in changed_paths(repository, some)
+        }
+        lines = _lines(repository, [pair for pair in some if files[pair[0]]], files)
+        for sha, _ in some:
+            yield Diff(sha, files[sha], lines.get(sha, ()))
+
+
+def _lines(
+    repository: Repository, commits: Sequence[tuple[str, str]], files: Mapping[str, tuple[str, ...]]
+) -> dict[str, list[str]]:
+    """The diffs in these files alone: what nobody wants to read may be large, or absent from a partial clone."""
+    if not commits:
+        return {}
+    paths = sorted({path for sha, _ in commits for path in files[sha]})
+    try:
+        if sum(len(path.encode()) + 1 for path in paths) > _MOST_BYTES:
+            raise GitError(f"{len(paths)} paths do not fit on a command line")
+        output = repository.text(
+            *("diff-tree", "--stdin", "--always", "-r", "-p", "-U0", "--no-renames", "--no-ext-diff"),
+            *("--no-textconv", "--", *paths),
+            stdin=(f"{sha} {parent}" for sha, parent in commits),
+        )
+    except GitError:
+        if len(commits) == 1:
+            return {}
+        half = len(commits) // 2
+        return _lines(repository, commits[:half], files) | _lines(repository, commits[half:], files)
+    found: dict[str, list[str]] = {sha: [] for sha, _ in commits}
+    lines: list[str] = []
+    heading = False
+    for line in output.splitlines():
+        if line in found:
+            lines = found[line]
+        elif line.startswith("diff --git "):
+            heading = True
+        elif line.startswith("@@"):
+            heading = False
+            lines.append(line)
+        elif not heading:
+            lines.append(line)
+    return found
+
+
+def definitions(repository: Repository, sha: str, paths: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Which of the files define what at a commit: `Class::name`, `Class` and `name` map to paths.
+
+    Read off the lines that begin at the margin, as C and C++ definitions in all engines do; where a header and another
+    file both look like it, the header only declares. Raises GitError if the files cannot be read.
+    """
+    found: dict[str, set[str]] = {}
+    wanted = sorted(set(paths))
+    for first in range(0, len(wanted), _PATHS_AT_ONCE):
+        some = wanted[first : first + _PATHS_AT_ONCE]
+        output = repository.text(
+            *("grep", "-I", "-z", "--full-name", "-E", _DEFINING, sha, "--", *some), or_nothing=True
+        )
+        for row in output.splitlines():
+            path, _, line = row.partition("\0")
+            if name := defined_by(line):
+                found.setdefault(name, set()).add(path.removeprefix(f"{sha}:"))
+    return {name: _without_headers(files) for name, files in found.items()}
+
+
+def defined_by(line: str) -> str:
+    """The class, `Class::name` or function that a line at the margin begins to define; empty for a declaration."""
+    if line.rstrip().endswith(";"):
+        return ""
+    if match := _CLASS.match(line):
+        return match[1]
+    match = _FUNCTION.search(line)
+    if match is None or match[1].startswith("__"):
+        return ""
+    return "::".join(_ARGUMENTS.sub("", match[1]).split("::")[-2:])
+
+
+def _readable(path: str) -> str:
+    """The path with U+FFFD for what is not UTF-8, as all text of git is shown and stored."""
+    return path.encode(errors="surrogateescape").decode(errors="replace")
+
+
+def _without_headers(files: set[str]) -> frozenset[str]:
+    return frozenset({file for file in files if not file.endswith(_HEADERS)} or files)

@@ -1,0 +1,1 @@
+"""The store, the registry of bisections, and the kept artifacts."""

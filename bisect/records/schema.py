@@ -1,0 +1,214 @@
+"""The tables of the store, and the migrations that lead an older file to them."""
+
+import json
+import sqlite3
+from collections.abc import Callable
+
+BISECTIONS = """
+CREATE TABLE IF NOT EXISTS bisections (
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    created FLOAT NOT NULL,
+    finished FLOAT,
+    state VARCHAR NOT NULL,
+    engine VARCHAR NOT NULL,
+    question JSON NOT NULL,
+    host JSON NOT NULL,
+    owner JSON,
+    counter VARCHAR,
+    regime VARCHAR,
+    verdict JSON
+)
+"""
+
+CANDIDATES = """
+CREATE TABLE IF NOT EXISTS candidates (
+    bisection INTEGER NOT NULL,
+    path VARCHAR NOT NULL,
+    position INTEGER NOT NULL,
+    sha VARCHAR NOT NULL,
+    same_binary_as VARCHAR NOT NULL,
+    subject VARCHAR NOT NULL,
+    PRIMARY KEY (bisection, path, position),
+    FOREIGN KEY (bisection) REFERENCES bisections (id) ON DELETE CASCADE
+)
+"""
+
+BUILDS = """
+CREATE TABLE IF NOT EXISTS builds (
+    id INTEGER NOT NULL PRIMARY KEY,
+    recipe_key VARCHAR NOT NULL,
+    engine VARCHAR NOT NULL,
+    sha VARCHAR NOT NULL,
+    started FLOAT NOT NULL,
+    recipe JSON NOT NULL,
+    outcome VARCHAR NOT NULL,
+    artifact VARCHAR,
+    first_error VARCHAR NOT NULL,
+    repairs JSON NOT NULL,
+    diff VARCHAR NOT NULL,
+    cpu_seconds FLOAT NOT NULL,
+    wall_seconds FLOAT NOT NULL,
+    cache_hits INTEGER NOT NULL,
+    cache_misses INTEGER NOT NULL,
+    compiled JSON NOT NULL,
+    log VARCHAR NOT NULL,
+    code VARCHAR NOT NULL DEFAULT ''
+)
+"""
+
+USES = """
+CREATE TABLE IF NOT EXISTS uses (
+    bisection INTEGER NOT NULL,
+    build INTEGER NOT NULL,
+    made INTEGER NOT NULL,
+    PRIMARY KEY (bisection, build),
+    FOREIGN KEY (bisection) REFERENCES bisections (id) ON DELETE CASCADE,
+    FOREIGN KEY (build) REFERENCES builds (id)
+)
+"""
+
+PROBES = """
+CREATE TABLE IF NOT EXISTS probes (
+    id INTEGER NOT NULL PRIMARY KEY,
+    bisection INTEGER NOT NULL,
+    build INTEGER NOT NULL,
+    purpose VARCHAR NOT NULL,
+    test VARCHAR NOT NULL,
+    parameters JSON NOT NULL,
+    counter VARCHAR NOT NULL,
+    started FLOAT NOT NULL,
+    seconds FLOAT NOT NULL,
+    error VARCHAR,
+    profile BLOB,
+    variables JSON NOT NULL,
+    commands JSON NOT NULL,
+    attributed BLOB,
+    calls BLOB,
+    FOREIGN KEY (bisection) REFERENCES bisections (id) ON DELETE CASCADE,
+    FOREIGN KEY (build) REFERENCES builds (id)
+)
+"""
+
+SUSPECTS = """
+CREATE TABLE IF NOT EXISTS suspects (
+    bisection INTEGER NOT NULL,
+    path VARCHAR NOT NULL,
+    position INTEGER NOT NULL,
+    sha VARCHAR NOT NULL,
+    weight FLOAT NOT NULL,
+    because JSON NOT NULL,
+    PRIMARY KEY (bisection, path, position),
+    FOREIGN KEY (bisection) REFERENCES bisections (id) ON DELETE CASCADE
+)
+"""
+
+SAMPLES = """
+CREATE TABLE IF NOT EXISTS samples (
+    probe INTEGER NOT NULL,
+    metric VARCHAR NOT NULL,
+    number INTEGER NOT NULL,
+    value FLOAT NOT NULL,
+    PRIMARY KEY (probe, metric, number),
+    FOREIGN KEY (probe) REFERENCES probes (id) ON DELETE CASCADE
+)
+"""
+
+EVENTS = """
+CREATE TABLE IF NOT EXISTS events (
+    id INTEGER NOT NULL PRIMARY KEY,
+    bisection INTEGER NOT NULL,
+    at FLOAT NOT NULL,
+    kind VARCHAR NOT NULL,
+    data JSON NOT NULL,
+    FOREIGN KEY (bisection) REFERENCES bisections (id) ON DELETE CASCADE
+)
+"""
+
+TABLES = (BISECTIONS, CANDIDATES, BUILDS, USES, PROBES, SUSPECTS, SAMPLES, EVENTS)
+"""Each after those that it refers to. Columns of type JSON hold text, those of type BLOB what `packing` makes."""
+
+PROBES_OF_BUILD = "CREATE INDEX IF NOT EXISTS probes_of_build ON probes (build)"
+
+INDEXES = (
+    "CREATE INDEX IF NOT EXISTS ix_builds_recipe_key ON builds (recipe_key)",
+    "CREATE INDEX IF NOT EXISTS ix_builds_sha ON builds (sha)",
+    "CREATE INDEX IF NOT EXISTS probes_by_build ON probes (bisection, build, purpose)",
+    PROBES_OF_BUILD,
+    "CREATE INDEX IF NOT EXISTS ix_events_bisection ON events (bisection)",
+)
+
+
+def _create_all(connection: sqlite3.Connection) -> None:
+    for statement in (*TABLES, *INDEXES):
+        connection.execute(statement)
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
+    return {name for (name,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))}
+
+
+def _attributed_and_suspects(connection: sqlite3.Connection) -> None:
+    # A new file has both already: it was made from today's tables.
+    if "attributed" not in _columns(connection, "probes"):
+        connection.execute("ALTER TABLE probes ADD COLUMN attributed BLOB")
+    connection.execute(SUSPECTS)
+
+
+def _add_code(connection: sqlite3.Connection) -> None:
+    if "code" not in _columns(connection, "builds"):
+        connection.execute("ALTER TABLE builds ADD COLUMN code VARCHAR NOT NULL DEFAULT ''")
+
+
+def _add_calls(connection: sqlite3.Connection) -> None:
+    if "calls" not in _columns(connection, "probes"):
+        connection.execute("ALTER TABLE probes ADD COLUMN calls BLOB")
+
+
+def _index_probes_of_build(connection: sqlite3.Connection) -> None:
+    connection.execute(PROBES_OF_BUILD)
+
+
+def _always_several_tests(connection: sqlite3.Connection) -> None:
+    """A question of one test had no list of tests but its name, settings that were not by test, and a plain verdict."""
+    # As text, whatever the connection makes of columns of type JSON.
+    rows = connection.execute("SELECT id, question || '', coalesce(verdict, 'null') FROM bisections").fetchall()
+    for number, question, verdict in rows:
+        asked, answer = json.loads(question), json.loads(verdict)
+        test = asked.pop("test", None)
+        if test is None:
+            continue
+        if "tests" not in asked:
+            asked |= {"tests": [test], "parameters": {test: asked.get("parameters", {})}}
+            answer = answer and {"kind": answer["kind"], "summary": answer["summary"], "tests": {test: answer}}
+        connection.execute(
+            "UPDATE bisections SET question = ?, verdict = ? WHERE id = ?",
+            (json.dumps(asked), answer and json.dumps(answer), number),
+        )
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
+    _create_all,
+    _attributed_and_suspects,
+    _add_code,
+    _add_calls,
+    _index_probes_of_build,
+    _always_several_tests,
+)
+"""Applied in order, each once; the count of those applied is SQLite's `user_version`. Append, never edit."""
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the file to the newest version, one transaction per step, on a connection that begins none by itself;
+    raises ValueError for a file from the future."""
+    while True:
+        # Another process may have made the same step until the lock is had.
+        connection.execute("BEGIN IMMEDIATE")
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version > len(MIGRATIONS):
+            raise ValueError(f"the store has version {version}, this program knows {len(MIGRATIONS)}")
+        if version < len(MIGRATIONS):
+            MIGRATIONS[version](connection)
+            connection.execute(f"PRAGMA user_version = {version + 1}")
+        connection.commit()
+        if version == len(MIGRATIONS):
+            return

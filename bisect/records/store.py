@@ -1,0 +1,452 @@
+"""The record of every bisection in one SQLite file (WAL); all writes go through here, each in its own transaction."""
+
+import sqlite3
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Self
+
+from cpubisect.base.errors import Missing
+from cpubisect.base.plain import Plain, plain
+from cpubisect.records.database import Database, equal, insert, insert_all, listed, update
+from cpubisect.records.packing import pack, pack_calls, unpack, unpack_calls
+from cpubisect.records.purpose import COUNTING, Purpose
+from cpubisect.records.results import FinishedBuild, FinishedProbe
+from cpubisect.search import events
+from cpubisect.search.costs import CallGraph
+from cpubisect.search.events import AnEvent, Entry, Event
+from cpubisect.search.question import Question
+from cpubisect.search.verdict import Answer
+
+Host = Mapping[str, str | int]
+"""What is known of the host that a bisection's probes ran on."""
+
+LARGEST_ID = 2**63 - 1
+"""SQLite's integers end here."""
+
+
+@dataclass(frozen=True)
+class Repair(Plain):
+    """One change made to the source so that it compiled: its `kind` (`patch`, `include`, …), the file, what and why."""
+
+    kind: str
+    path: str
+    change: str
+    why: str
+
+
+@dataclass(frozen=True)
+class BuildRow:
+    """A finished build as stored; `artifact` is its digest, None unless built; `recipe` is plain data of whichever
+    program made it; else as in builders.build.BuildResult."""
+
+    id: int
+    sha: str
+    outcome: str
+    artifact: str | None
+    first_error: str
+    cpu_seconds: float
+    wall_seconds: float
+    cache_hits: int
+    cache_misses: int
+    log: str
+    diff: str
+    recipe_key: str
+    recipe: Mapping[str, Any]
+    repairs: tuple[Repair, ...]
+    compiled: tuple[str, ...]
+    code: str
+
+    @property
+    def same_as(self) -> str:
+        """What the code is known by: its digest, or that of the whole artifact where only that is known."""
+        return self.code or self.artifact or ""
+
+    @classmethod
+    def read(cls, row: sqlite3.Row) -> Self:
+        """From the columns of its table that have the names of its fields."""
+        repairs = tuple(Repair.from_json(repair) for repair in row["repairs"])
+        return cls(**{**_named(cls, row), "repairs": repairs, "compiled": tuple(row["compiled"])})
+
+
+@dataclass(frozen=True)
+class ProbeRow:
+    """A finished probe as stored; `error` says why it failed, `profile` maps functions to instructions/query (self
+    cost), `attributed` the same with what libraries did for them (empty in stores of before that was kept); `started`
+    is in epoch seconds."""
+
+    id: int
+    build: int
+    test: str
+    purpose: Purpose
+    seconds: float
+    error: str | None
+    values: Mapping[str, tuple[float, ...]]
+    profile: Mapping[str, float]
+    variables: Mapping[str, str]
+    commands: tuple[str, ...]
+    started: float
+    attributed: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SuspectRow:
+    """A candidate's place in the ranking of a path: `position` is its number there, `weight` its prior weight, and
+    `because` maps each reason to the part of the weight that it stands for."""
+
+    position: int
+    sha: str
+    weight: float
+    because: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class ProbedBuild:
+    """A commit whose build was probed, and what its code is known by: equal `code`, equal behaviour."""
+
+    sha: str
+    code: str
+
+
+@dataclass(frozen=True)
+class BisectionRow:
+    """A bisection as stored; times are epoch seconds, `owner` identifies the process that runs it, if any."""
+
+    id: int
+    created: float
+    finished: float | None
+    state: str
+    engine: str
+    question: Question
+    host: Host
+    owner: Mapping[str, float] | None
+    counter: str | None
+    verdict: Answer | None
+
+    @classmethod
+    def read(cls, row: sqlite3.Row) -> Self:
+        """From the columns of its table that have the names of its fields."""
+        verdict = row["verdict"] and Answer.from_json(row["verdict"])
+        return cls(**{**_named(cls, row), "question": Question.from_json(row["question"]), "verdict": verdict})
+
+
+def _named(of: type, row: sqlite3.Row) -> dict[str, Any]:
+    return {name: row[name] for name in _columns(of)}
+
+
+def _columns(of: type) -> list[str]:
+    return [own.name for own in fields(of)]
+
+
+_BUILD = ", ".join(f"builds.{name}" for name in _columns(BuildRow))
+_BISECTION = ", ".join(_columns(BisectionRow))
+
+
+class Store(Database):
+    """What is known of all bisections, in one file."""
+
+    def create_bisection(self, question: Question, host: Host, state: str = "running") -> int:
+        """Add a bisection and return its id."""
+        row = {
+            "created": time.time(),
+            "state": state,
+            "engine": question.engine,
+            "question": question.to_json(),
+            "host": dict(host),
+        }
+        with self.writing() as connection:
+            return insert(connection, "bisections", row)
+
+    def update_bisection(self, bisection: int, **values: Any) -> None:
+        """Set columns of one bisection, to dataclasses or to plain data."""
+        with self.writing() as connection:
+            update(connection, "bisections", plain(values), "id = ?", bisection)
+
+    def change_state(self, bisection: int, among: Sequence[str], state: str, **values: Any) -> bool:
+        """Set the state, and other columns, of a bisection whose state is one of some; False, and no change, if not."""
+        condition = "id = ? AND state IN (SELECT value FROM json_each(?))"
+        with self.writing() as connection:
+            row = {"state": state, **values}
+            return update(connection, "bisections", row, condition, bisection, listed(among)) > 0
+
+    def bisection(self, bisection: int) -> BisectionRow:
+        """One bisection; raises Missing if there is none with that id."""
+        known = abs(bisection) <= LARGEST_ID
+        rows = self.read(f"SELECT {_BISECTION} FROM bisections WHERE id = ?", bisection) if known else []
+        if not rows:
+            raise Missing(f"there is no bisection {bisection}", "`bisect list` shows them all")
+        return BisectionRow.read(rows[0])
+
+    def set_candidates(self, bisection: int, path: str, rows: Sequence[tuple[str, str, str]]) -> None:
+        """Record a path of candidates, oldest first, as (sha, sha it shares its binary with, subject)."""
+        values = [
+            {
+                "bisection": bisection,
+                "path": path,
+                "position": n,
+                "sha": sha,
+                "same_binary_as": same,
+                "subject": text,
+            }
+            for n, (sha, same, text) in enumerate(rows)
+        ]
+        with self.writing() as connection:
+            connection.execute("DELETE FROM candidates WHERE bisection = ? AND path = ?", (bisection, path))
+            insert_all(connection, "candidates", values)
+
+    def candidates(self, bisection: int, path: str | None = None) -> list[tuple[str, int, str, str, str]]:
+        """Recorded candidates as (path, position, sha, sha it shares its binary with, subject)."""
+        condition, parameters = equal({"bisection": bisection, "path": path})
+        rows = self.read(
+            "SELECT path, position, sha, same_binary_as, subject FROM candidates "
+            f"WHERE {condition} ORDER BY path, position",
+            *parameters,
+        )
+        return [(row[0], row[1], row[2], row[3], row[4]) for row in rows]
+
+    def set_suspects(self, bisection: int, path: str, rows: Sequence[SuspectRow]) -> None:
+        """Record the ranking of a path, in place of an earlier one."""
+        with self.writing() as connection:
+            connection.execute("DELETE FROM suspects WHERE bisection = ? AND path = ?", (bisection, path))
+            insert_all(connection, "suspects", [{"bisection": bisection, "path": path, **asdict(row)} for row in rows])
+
+    def suspects(self, bisection: int, path: str, limit: int | None = None) -> list[SuspectRow]:
+        """The ranking of a path, or its first few, the strongest suspect first; among equals in the path's order."""
+        rows = self.read(
+            "SELECT position, sha, weight, because FROM suspects "
+            "WHERE bisection = ? AND path = ? ORDER BY weight DESC, position LIMIT ?",
+            bisection,
+            path,
+            -1 if limit is None else limit,
+        )
+        return [SuspectRow(**row) for row in rows]
+
+    def add_build(self, bisection: int, result: FinishedBuild, artifact: str | None, started: float) -> BuildRow:
+        """Record a finished build, made for this bisection."""
+        values = {
+            "recipe_key": result.recipe.key(),
+            "engine": result.recipe.engine,
+            "sha": result.recipe.commit,
+            "started": started,
+            "recipe": asdict(result.recipe),
+            "outcome": str(result.outcome),
+            "artifact": artifact,
+            "first_error": result.first_error,
+            "repairs": [asdict(repair) for repair in result.repairs],
+            "diff": result.diff,
+            "cpu_seconds": result.cpu_seconds,
+            "wall_seconds": result.wall_seconds,
+            "cache_hits": result.cache_hits,
+            "cache_misses": result.cache_misses,
+            "compiled": list(result.compiled),
+            "log": str(result.log),
+            "code": result.code,
+        }
+        with self.writing() as connection:
+            build = insert(connection, "builds", values)
+            insert(connection, "uses", {"bisection": bisection, "build": build, "made": 1})
+        (row,) = self.read(f"SELECT {_BUILD} FROM builds WHERE id = ?", build)
+        return BuildRow.read(row)
+
+    def use_build(self, bisection: int, build: int) -> None:
+        """Record that a bisection uses a build that was there before."""
+        with self.writing() as connection:
+            connection.execute(
+                "INSERT OR IGNORE INTO uses (bisection, build, made) VALUES (?, ?, 0)", (bisection, build)
+            )
+
+    def builds_of_recipe(self, recipe_key: str) -> list[BuildRow]:
+        """Finished builds of a recipe, newest first."""
+        rows = self.read(f"SELECT {_BUILD} FROM builds WHERE recipe_key = ? ORDER BY id DESC", recipe_key)
+        return [BuildRow.read(row) for row in rows]
+
+    def artifacts_of(self, engine: str, shas: Sequence[str]) -> list[tuple[str, str, str]]:
+        """Successful builds of some commits, from any bisection, as (sha, recipe key, artifact)."""
+        rows = self.read(
+            "SELECT DISTINCT sha, recipe_key, artifact FROM builds "
+            "WHERE engine = ? AND artifact IS NOT NULL AND sha IN (SELECT value FROM json_each(?))",
+            engine,
+            listed(shas),
+        )
+        return [(row[0], row[1], row[2]) for row in rows]
+
+    def builds(
+        self, bisection: int, shas: Collection[str] | None = None, build: int | None = None
+    ) -> list[tuple[BuildRow, bool]]:
+        """Builds a bisection used, of some commits or just one, if given, in order, and whether it made them itself."""
+        condition, parameters = equal({"uses.bisection": bisection, "builds.id": build})
+        if shas is not None:
+            condition += " AND builds.sha IN (SELECT value FROM json_each(?))"
+            parameters.append(listed(shas))
+        rows = self.read(
+            f"SELECT {_BUILD}, uses.made FROM builds JOIN uses ON uses.build = builds.id "
+            f"WHERE {condition} ORDER BY builds.id",
+            *parameters,
+        )
+        return [(BuildRow.read(row), bool(row["made"])) for row in rows]
+
+    def add_probe(
+        self,
+        bisection: int,
+        build: int,
+        purpose: Purpose,
+        test: str,
+        parameters: Mapping[str, str],
+        started: float,
+        result: FinishedProbe | None,
+        *,
+        seconds: float,
+        counter: str,
+        error: str | None = None,
+    ) -> None:
+        """Record a finished probe with all its samples, or why it failed, at once."""
+        values = {
+            "bisection": bisection,
+            "build": build,
+            "purpose": purpose,
+            "test": test,
+            "parameters": dict(parameters),
+            "counter": counter,
+            "started": started,
+            "seconds": seconds,
+            "error": error,
+            "profile": pack(result.profile) if result else None,
+            "variables": dict(result.variables) if result else {},
+            "commands": list(result.commands) if result else [],
+            "attributed": pack(result.attributed) if result else None,
+            "calls": pack_calls(result.calls) if result and result.calls else None,
+        }
+        with self.writing() as connection:
+            probe = insert(connection, "probes", values)
+            rows = [
+                {"probe": probe, "metric": metric, "number": number, "value": value}
+                for metric, numbers in (result.values if result else {}).items()
+                for number, value in enumerate(numbers)
+            ]
+            insert_all(connection, "samples", rows)
+
+    def probes(
+        self,
+        bisection: int,
+        build: int | None = None,
+        purpose: Purpose | None = None,
+        test: str | None = None,
+        probe: int | None = None,
+    ) -> list[ProbeRow]:
+        """Finished probes in the order they were made; of one build, purpose or test, or just one, if given."""
+        condition, parameters = equal(
+            {
+                "probes.bisection": bisection,
+                "probes.id": probe,
+                "probes.build": build,
+                "probes.purpose": purpose,
+                "probes.test": test,
+            }
+        )
+        rows = self.read(
+            "SELECT id, build, test, purpose, seconds, error, profile, variables, commands, started, attributed "
+            f"FROM probes WHERE {condition} ORDER BY id",
+            *parameters,
+        )
+        values = self.values(condition, *parameters)
+        return [
+            ProbeRow(
+                **{
+                    **row,
+                    "purpose": Purpose.of(row["purpose"]),
+                    "values": values.get(row["id"], {}),
+                    "profile": unpack(row["profile"]) if row["profile"] else {},
+                    "commands": tuple(row["commands"]),
+                    "attributed": unpack(row["attributed"]) if row["attributed"] else {},
+                }
+            )
+            for row in rows
+        ]
+
+    def variables(self, bisection: int, sha: str, test: str) -> dict[str, str]:
+        """The variables that a commit's server had in the first probe of a test that counts for it; empty if none
+        told."""
+        rows = self.read(
+            "SELECT probes.variables FROM probes JOIN builds ON builds.id = probes.build "
+            "WHERE probes.bisection = ? AND builds.sha = ? AND probes.test = ? AND probes.error IS NULL "
+            "AND EXISTS (SELECT 1 FROM json_each(?) WHERE substr(probes.purpose, 1, length(value)) = value) "
+            "ORDER BY probes.id LIMIT 1",
+            bisection,
+            sha,
+            test,
+            listed(COUNTING),
+        )
+        return dict(rows[0]["variables"]) if rows else {}
+
+    def values(self, condition: str, *parameters: Any) -> dict[int, dict[str, tuple[float, ...]]]:
+        """By probe and metric, the samples of those probes that fulfil a condition on `schema`'s probes and samples."""
+        rows = self.read(
+            "SELECT samples.probe, samples.metric, samples.value "
+            "FROM samples JOIN probes ON probes.id = samples.probe "
+            f"WHERE {condition} ORDER BY samples.probe, samples.metric, samples.number",
+            *parameters,
+        )
+        found: dict[int, dict[str, tuple[float, ...]]] = {}
+        for probe, metric, value in rows:
+            of_probe = found.setdefault(probe, {})
+            of_probe[metric] = (*of_probe.get(metric, ()), value)
+        return found
+
+    def calls(self, bisection: int, sha: str, purpose: Purpose, test: str) -> CallGraph | None:
+        """The newest call graph of a commit that a probe for this purpose and test left; None if none did: they failed,
+        were made before calls were kept, or counted without callgrind."""
+        rows = self.read(
+            "SELECT probes.profile, probes.calls FROM probes JOIN builds ON builds.id = probes.build "
+            "WHERE probes.bisection = ? AND builds.sha = ? AND probes.purpose = ? AND probes.test = ? "
+            "AND probes.error IS NULL AND probes.calls IS NOT NULL ORDER BY probes.id DESC LIMIT 1",
+            bisection,
+            sha,
+            purpose,
+            test,
+        )
+        return CallGraph(unpack(rows[0]["profile"]), unpack_calls(rows[0]["calls"])) if rows else None
+
+    def probed(self, bisection: int) -> list[ProbedBuild]:
+        """The builds of a bisection that could be probed, the one that was probed first before the others."""
+        rows = self.read(
+            "SELECT builds.sha, builds.code, builds.artifact FROM builds JOIN probes ON probes.build = builds.id "
+            "WHERE probes.bisection = ? AND probes.error IS NULL GROUP BY builds.id ORDER BY min(probes.id)",
+            bisection,
+        )
+        return [ProbedBuild(sha, code or artifact or "") for sha, code, artifact in rows]
+
+    def add_event(self, bisection: int, event: Event) -> None:
+        """Append to a bisection's journal."""
+        row = {"bisection": bisection, "at": time.time(), "kind": event.kind, "data": event.to_json()}
+        with self.writing() as connection:
+            insert(connection, "events", row)
+
+    def events(self, bisection: int, after: int = 0, kinds: Sequence[type[Event]] | None = None) -> list[Entry]:
+        """The journal from an event id on; only some kinds where they are given."""
+        condition, parameters = equal({"bisection": bisection})
+        condition += " AND id > ?"
+        parameters.append(after)
+        if kinds is not None:
+            condition += " AND kind IN (SELECT value FROM json_each(?))"
+            parameters.append(listed(kind.kind for kind in kinds))
+        rows = self.read(f"SELECT id, at, kind, data FROM events WHERE {condition} ORDER BY id", *parameters)
+        return [entry_of(row) for row in rows]
+
+    def told(self, bisection: int, kind: type[AnEvent]) -> list[AnEvent]:
+        """All events of one kind in a bisection's journal, in order."""
+        return [entry.event for entry in self.events(bisection, kinds=(kind,)) if isinstance(entry.event, kind)]
+
+    def artifacts_in_use(self) -> set[str]:
+        """Digests that unfinished bisections still need."""
+        rows = self.read(
+            "SELECT builds.artifact FROM builds JOIN uses ON uses.build = builds.id "
+            "JOIN bisections ON bisections.id = uses.bisection "
+            "WHERE bisections.state IN ('queued', 'running', 'interrupted', 'cancelled') "
+            "AND builds.artifact IS NOT NULL"
+        )
+        return {row["artifact"] for row in rows}
+
+
+def entry_of(row: sqlite3.Row) -> Entry:
+    """An event as it is in the journal, from its id, time, kind and data."""
+    return Entry(row[0], row[1], events.read(row[2], row[3]))

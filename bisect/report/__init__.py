@@ -1,0 +1,1 @@
+"""A verdict as text, Markdown, HTML, JSON, picture and bundle."""

@@ -1,0 +1,251 @@
+"""PURE: what a report says, section by section; the same in every form."""
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+
+from cpubisect.base.metrics import CPU, INSTRUCTIONS, METRICS
+from cpubisect.report.blocks import Block, Code, Column, Content, Facts, Paragraph, Section, Table, clean, facts
+from cpubisect.report.finding import finding
+from cpubisect.report.recipes import builds
+from cpubisect.report.words import command, joined, reproduce, verdicts
+from cpubisect.search.ends import ChangedVariable
+from cpubisect.search.stats import Step
+from cpubisect.search.verdict import Culprit, FunctionChange, Group, Verdict, prefix
+from cpubisect.views.bisection import Bisection, Built
+from cpubisect.views.totals import Totals
+
+TOP_FUNCTIONS = 15
+MOST_FILES = 20
+MOST_VARIABLES = 40
+MOST_OF_GROUP = 20
+LEAST_SHOWN = 0.1
+"""Instructions per query: a smaller change of a function would be shown as none."""
+
+
+def content_of(told: Bisection) -> Content:
+    """The whole report. What could steer a terminal is shown as U+FFFD."""
+    return Content(tuple(opening(told)), tuple(sections(told)))
+
+
+def opening(told: Bisection) -> list[str]:
+    """The answer in sentences."""
+    return finding(clean(told))
+
+
+def sections(told: Bisection) -> list[Section]:
+    """Everything after the opening, the answer's details first."""
+    own = [section for test, found in culprits(told) for section in about(found, prefix(test, told.tests))]
+    return own + rest(told)
+
+
+def culprits(told: Bisection) -> list[tuple[str, Culprit]]:
+    """All culprits, each with its test."""
+    return [(test, found) for test, verdict in verdicts(clean(told)) for found in verdict.culprits]
+
+
+def rest(told: Bisection) -> list[Section]:
+    """Everything but the culprits."""
+    told = clean(told)
+    found = [part for test, verdict in verdicts(told) for part in _answer(prefix(test, told.tests), verdict)]
+    if told.variables:
+        found.append(Section("Server variables that differ from good to bad", (_variables(told.variables),)))
+    found += builds(told)
+    found += _commits(told)
+    found.append(Section("Question", (_question(told),)))
+    found.append(Section("Host", (Facts(tuple((name, str(value)) for name, value in told.host.items() if value)),)))
+    found.append(Section("What it took", (_cost(told.totals),)))
+    found.append(Section("To reproduce", _reproduce(told)))
+    return found
+
+
+def _answer(name: str, verdict: Verdict) -> list[Section]:
+    """What else is to be said of one test's verdict, its `name` before each title."""
+    found = []
+    for group in verdict.groups:
+        found.append(Section(f"{name}One of {len(group.commits)} commits", tuple(_group(group))))
+    if verdict.defaults:
+        rows = tuple((one.variable, one.good, one.bad) for one in verdict.defaults)
+        columns = (Column("variable", loose=True), Column("good", loose=True), Column("bad", loose=True))
+        found.append(Section(f"{name}Defaults that explain the step", (Table(columns, rows),)))
+    if verdict.ends:
+        found.append(Section(f"{name}Good against bad", (steps(verdict.ends),)))
+    if verdict.notes:
+        found.append(Section(f"{name}Notes", tuple(Paragraph(note) for note in verdict.notes)))
+    return found
+
+
+def about(culprit: Culprit, name: str = "", most_functions: int = TOP_FUNCTIONS) -> list[Section]:
+    """All there is to say of one culprit, with `name` before each title."""
+    short = culprit.sha[:12]
+    blocks: list[Block] = [Paragraph(culprit.subject), _identity(culprit)]
+    if culprit.note:
+        blocks.append(Paragraph(culprit.note))
+    found = [Section(f"{name}Culprit {short}", (*blocks, steps(culprit.steps)))]
+    if culprit.functions:
+        title = f"{name}Functions that changed with {short}"
+        found.append(Section(title, (functions(culprit.functions[:most_functions]),)))
+    if culprit.variables:
+        title = f"{name}Server variables that changed with {short}"
+        found.append(Section(title, (_variables(culprit.variables),)))
+    if culprit.files:
+        found.append(Section(f"{name}Files changed by {short}", (_files(culprit),)))
+    if culprit.message:
+        found.append(Section(f"{name}Message of {short}", (Code(culprit.message),)))
+    return found
+
+
+def steps(found: Mapping[str, Step]) -> Table:
+    """The change in every metric that was measured."""
+    columns = (Column("metric"), Column("step", right=True), Column("99 % interval", right=True))
+    rows = [(metric, f"{step.percent:+.2f} %", _interval(step)) for metric in METRICS if (step := found.get(metric))]
+    return Table(columns, tuple(rows))
+
+
+def _interval(step: Step) -> str:
+    low, high = (f"{end:+.2f}" if isfinite(end) else "-" for end in (step.low, step.high))
+    return f"[{low}, {high}] %"
+
+
+def functions(changes: Sequence[FunctionChange]) -> Table:
+    """Self cost of functions, before and after."""
+    columns = (
+        *(Column(title, right=True) for title in ("before", "after", "change")),
+        Column("function (instructions/query, self)", loose=True),
+    )
+    rows = [
+        (
+            f"{change.before:,.1f}",
+            f"{change.after:,.1f}",
+            f"{change.after - change.before:+,.1f}",
+            change.function,
+        )
+        for change in changes
+        if abs(change.after - change.before) >= LEAST_SHOWN
+    ]
+    return Table(columns, tuple(rows))
+
+
+def _identity(culprit: Culprit) -> Facts:
+    share, probability = culprit.share, culprit.probability
+    return facts(
+        [
+            ("commit", culprit.sha),
+            ("parent", culprit.parent),
+            ("author", f"{culprit.author}, {culprit.date}"),
+            *(("inside", f"merge {merge}") for merge in culprit.inside),
+            ("share", "" if share is None else f"{share * 100:.0f} % of the whole difference between good and bad"),
+            (
+                "place",
+                "" if probability is None else f"P = {probability:.3f} by the search, before it was confirmed",
+            ),
+        ]
+    )
+
+
+def _files(culprit: Culprit) -> Table:
+    columns = (Column("added", right=True), Column("removed", right=True), Column("file", loose=True))
+    rows = [
+        ("binary", "", file.path) if file.added is None else (f"+{file.added}", f"-{file.removed}", file.path)
+        for file in culprit.files[:MOST_FILES]
+    ]
+    left = len(culprit.files) - len(rows) + culprit.more_files
+    return Table(columns, tuple(rows), f"and {left} more files" if left else "")
+
+
+def _variables(changed: Sequence[ChangedVariable]) -> Table:
+    columns = (Column("variable", loose=True), Column("before", loose=True), Column("after", loose=True))
+    rows = [(found.name, _value(found.before), _value(found.after)) for found in changed[:MOST_VARIABLES]]
+    left = len(changed) - len(rows)
+    return Table(columns, tuple(rows), f"and {left} more, all in the JSON form" if left else "")
+
+
+def _value(value: str | None) -> str:
+    return "(none such)" if value is None else value or "(empty)"
+
+
+def _group(group: Group) -> list[Block]:
+    told = Paragraph(
+        f"The step of {group.percent:+.2f} % is after {group.after[:12]} and there at {group.until[:12]}; {group.why}"
+    )
+    shown = group.commits[:MOST_OF_GROUP]
+    left = len(group.commits) - len(shown)
+    shas = Code("\n".join(shown))
+    return [told, shas, Paragraph(f"and {left} more, all in the JSON form")] if left else [told, shas]
+
+
+def _commits(told: Bisection) -> list[Section]:
+    found = []
+    for test in told.tests if told.commits else ():
+        rows = tuple(_row(commit, commit.values[test]) for commit in told.commits)
+        columns = (
+            Column("commit"),
+            *(Column(title, right=True) for title in ("instr/query", "cpu us/q", "build s")),
+            Column("remarks", loose=True),
+        )
+        found.append(Section(f"{prefix(test, told.tests)}Commits measured", (Table(columns, rows),)))
+    return found
+
+
+def _row(commit: Built, values: Mapping[str, Sequence[float]]) -> tuple[str, ...]:
+    count, clock = values.get(INSTRUCTIONS), values.get(CPU)
+    remarks = []
+    if commit.outcome != "built":
+        remarks.append(f"{commit.outcome}: {commit.first_error}")
+    elif commit.first_error:
+        remarks.append(f"probe: {commit.first_error}")
+    if commit.equal_to:
+        remarks.append(f"code of {commit.equal_to[:12]}")
+    if commit.repairs:
+        remarks.append(f"{len(commit.repairs)} repairs")
+    return (
+        commit.sha[:12],
+        f"{sum(count) / len(count):,.0f}" if count else "-",
+        f"{min(clock):,.2f}" if clock else "-",
+        f"{commit.build_seconds:,.1f}",
+        ", ".join((*remarks, commit.subject)).strip(", "),
+    )
+
+
+def _question(told: Bisection) -> Facts:
+    settings = {
+        test: " ".join(f"{name}={value}" for name, value in sorted(own.items()))
+        for test, own in told.parameters.items()
+    }
+    return facts(
+        [
+            ("engine", told.engine),
+            ("test", joined(told.tests)),
+            ("repository", told.origin or told.repository),
+            *((end, f"{known.called} ({known.sha[:12]})") for end, known in (("good", told.good), ("bad", told.bad))),
+            ("searched", f"{told.find}, metric {told.metric}, counter {told.counter}"),
+            *(("regime", prefix(test, told.tests) + regime) for test, regime in told.regime.items()),
+            *(("settings", prefix(test, told.tests) + given) for test, given in settings.items()),
+        ]
+    )
+
+
+def _cost(totals: Totals) -> Facts:
+    return Facts(
+        (
+            ("candidates", f"{totals.candidates}, and {totals.candidates_inside_merges} more inside merges"),
+            (
+                "builds",
+                f"{totals.builds}, {totals.builds_made} made here, {totals.builds_failed} failed: "
+                f"{totals.build_seconds:,.0f} s wall, {totals.build_cpu_seconds:,.0f} s CPU",
+            ),
+            ("compiles", f"{totals.cache_hits} from the cache, {totals.cache_misses} made"),
+            ("probes", f"{totals.probes}: {totals.probe_seconds:,.0f} s wall"),
+            ("elapsed", f"{totals.elapsed_seconds:,.0f} s"),
+        )
+    )
+
+
+def _reproduce(told: Bisection) -> tuple[Block, ...]:
+    return (
+        Paragraph("The whole search again:"),
+        Code(command(reproduce(told)), "sh"),
+        Paragraph(
+            "Only the builds that the answer rests on, from a clean clone: run reproduce.sh of the bundle, which has "
+            f"all samples, profiles, recipes and logs too (bisect report {told.id} --format bundle --output .)."
+        ),
+    )

@@ -1,0 +1,49 @@
+"""PURE: what a bisection found, in the one or two sentences that a report begins with."""
+
+from statistics import fmean
+
+from cpubisect.base.metrics import CPU, INSTRUCTIONS
+from cpubisect.search.stats import Step
+from cpubisect.search.verdict import Culprit, Verdict
+from cpubisect.views.bisection import Bisection
+
+_PER_QUERY = {INSTRUCTIONS: "instructions per query", CPU: "CPU time per query"}
+
+
+def finding(told: Bisection) -> list[str]:
+    """The answer first, then how it was confirmed; one pair of sentences for each test that was asked about."""
+    if told.verdict is None or told.state != "finished":
+        return [f"bisection {told.id} is {told.state}: no answer yet"]
+    return [sentence for test, verdict in told.verdict.tests.items() for sentence in _told(told, test, verdict)]
+
+
+def _told(told: Bisection, test: str, verdict: Verdict) -> list[str]:
+    if not verdict.found:
+        return [f"{told.engine}, {test}: {verdict.summary} ({verdict.kind})"]
+    first, step = verdict.found[0]
+    more = "more" if step.percent > 0 else "less"
+    others = len(verdict.found) - 1
+    also = f" {others} more with smaller shares {'is' if others == 1 else 'are'} below." if others else ""
+    answer = (
+        f"{told.engine}, {test}: {abs(step.percent):.2f} % {more} {_PER_QUERY[verdict.metric]} since commit "
+        f"{first.sha[:12]} “{first.subject}” ({first.date}).{also}"
+    )
+    return [answer, _confirmed(told, test, verdict.metric, first, step)]
+
+
+def _confirmed(told: Bisection, test: str, metric: str, culprit: Culprit, step: Step) -> str:
+    sides = [told.costs(sha, test, metric) for sha in (culprit.parent, culprit.sha)]
+    counted = ""
+    if metric == INSTRUCTIONS and all(sides):
+        counted = f": {fmean(sides[0]):,.0f} before, {fmean(sides[1]):,.0f} after ({told.counter})"
+    between = f"; 99 % interval of the step {step.low:+.2f} to {step.high:+.2f} %" if step.bounded else ""
+    share = ""
+    if culprit.share is not None:
+        share = (
+            f". It is {culprit.share * 100:.0f} % of the difference between {told.good.called} and {told.bad.called}"
+        )
+    how = "in interleaved rounds" if metric == CPU else "repeatedly"
+    return (
+        f"Confirmed by building this commit and its parent {culprit.parent[:12]} alike and measuring both "
+        f"{how}{counted}{between}{share}."
+    )

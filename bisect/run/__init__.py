@@ -1,0 +1,1 @@
+"""The orchestration of one bisection: ends, search, confirmation."""

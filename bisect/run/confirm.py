@@ -1,0 +1,303 @@
+"""From a step between two measured commits to a named culprit: measured against its parent, and inside its merge."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from cpubisect.base.metrics import INSTRUCTIONS
+from cpubisect.records.purpose import Purpose
+from cpubisect.records.readings import cpu_samples, instructions, mean_profile
+from cpubisect.run.classes import merged_lines, narrow, search
+from cpubisect.run.exact import cost
+from cpubisect.run.loop import Searched
+from cpubisect.run.measuring import Beside, Lab, Unobservable, clock_rounds, rounds
+from cpubisect.run.wording import reasons
+from cpubisect.search import events
+from cpubisect.search.costs import Cost, by_bare_name, function_changes
+from cpubisect.search.ends import Regime, Yardstick, changed_variables
+from cpubisect.search.exact import Found
+from cpubisect.search.line import Line
+from cpubisect.search.stats import Step, step
+from cpubisect.search.verdict import Culprit, FunctionChange, Group
+
+CLOCK_ROUNDS = range(5, 11)
+"""Interleaved rounds of CPU time for culprit and parent, at least and at most, before the interval stands."""
+
+COUNTS = 2
+"""Instruction counts of culprit and parent, at least."""
+
+INSIDE_SHARE = 0.5
+"""A merge's step is looked for inside it if the merged branch itself shows this part of it."""
+
+FUNCTIONS_KEPT = 40
+FILES_KEPT = 60
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What steps came down to: culprits, and groups of commits that can't be told apart or measured any more."""
+
+    culprits: tuple[Culprit, ...] = ()
+    groups: tuple[Group, ...] = ()
+
+    def __add__(self, other: "Findings") -> "Findings":
+        return Findings(self.culprits + other.culprits, self.groups + other.groups)
+
+    def __bool__(self) -> bool:
+        return bool(self.culprits or self.groups)
+
+
+NOTHING = Findings()
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What all steps of a bisection are measured by, in the metric's own unit: the cost where its line begins, which
+    `min_step` is a percentage of, and what bad costs more than good."""
+
+    start: float
+    difference: float
+
+
+@dataclass(frozen=True)
+class Rise:
+    """A step between two commits, and what the first one costs in the metric's own unit."""
+
+    before: float
+    step: Step
+
+    @property
+    def cost(self) -> float:
+        """The step as a cost."""
+        return self.step.percent / 100 * self.before
+
+
+class Confirmer:
+    """Refines steps with one yardstick.
+
+    A step against a parent is a percentage of that parent, one of a search a percentage of where its line begins: what
+    is compared with another is a cost in the metric's own unit.
+    """
+
+    def __init__(self, lab: Lab, yardstick: Yardstick, whole: Whole) -> None:
+        self._lab = lab
+        self._yardstick = yardstick
+        self._whole = whole
+        self._noisy = yardstick.regime is Regime.NOISY
+
+    def refine(self, searched: Searched, found: Found) -> Findings:
+        """The culprits that a step of a line comes down to, or the groups that can't be told apart or measured."""
+        try:
+            return self._refined(searched, found)
+        except Unobservable as reason:
+            return _only(self._group(searched, found, f"not all of these can be measured: {reason}"))
+
+    def _refined(self, searched: Searched, found: Found) -> Findings:
+        """The culprits of a step, confirmed; raises Unobservable.
+
+        A step that is not all there between the commit and its parent is looked for in the classes beside it, whose
+        members are then built one by one: that they share one binary was only presumed. In the noisy regime that is
+        done only if nothing of the step shows at the commit, since a small rest is likely noise.
+        """
+        line = searched.line
+        sha = line.first(found.high)
+        parent = line.parents[sha]
+        rise: Rise | None = None
+        group = self._group(searched, found, reasons(line, found, searched.dead, self._yardstick.regime))
+        try:
+            rise = self._rise(parent, sha) if found.single else None
+        except Unobservable as reason:
+            why = f"{sha[:12]} or its parent {parent[:12]} cannot be measured: {reason}"
+            group = self._group(searched, found, why, unmeasured=True)
+        least = self._least() / 2
+        shows = rise is not None and self._yardstick.direction * rise.cost >= least
+        hidden, explained = NOTHING, 0.0
+        if not shows or not self._noisy:
+            hidden, explained = self._inside_classes(line, found, least)
+        if rise is None:
+            rest = self._yardstick.direction * found.percent / 100 * searched.start - explained
+            return hidden if hidden and rest < least else hidden + _only(group)
+        if not shows:
+            equal = " (their code is equal)" if self._lab.same_code(parent, sha) else ""
+            why = f"the step does not show between the commit and its parent{equal}"
+            return hidden or _only(self._group(searched, found, why))
+        return self._shown(searched, found, rise) + hidden
+
+    def _shown(self, searched: Searched, found: Found, rise: Rise) -> Findings:
+        """The culprits of a step that shows between a commit and its parent; raises Unobservable."""
+        line = searched.line
+        sha = line.first(found.high)
+        parent = line.parents[sha]
+        if self._noisy and not rise.step.sure:
+            why = f"the step against the parent is not sure after {CLOCK_ROUNDS[-1]} rounds"
+            return _only(self._group(searched, found, why))
+        if sha in line.merges:
+            return self._inside_merge(line, sha, parent, rise)
+        # Nothing to state on an exact metric.
+        stated = found.probability if self._noisy else None
+        return Findings((replace(self._culprit(line, sha, parent, rise), probability=stated),))
+
+    def _least(self) -> float:
+        """The smallest step wanted, as a cost."""
+        return self._yardstick.min_step / 100 * self._whole.start
+
+    def _rise(self, parent: str, sha: str) -> Rise:
+        """The step from parent to commit, by repeated probes of both; none if their code is equal, without a probe.
+        Raises Unobservable."""
+        if self._lab.same_code(parent, sha):
+            return Rise(0.0, Step(0.0, 0.0, 0.0, 0.0))
+        if self._noisy:
+            clocked = self._clocked(parent, sha)
+            return Rise(fmean(cpu_samples(clocked.before)), clocked.cpu)
+        count = max(COUNTS, self._yardstick.repeats)
+        before, after = (instructions(rows) for rows in rounds(self._lab, [parent, sha], Purpose.SEARCH, count))
+        return Rise(fmean(before), step(before, after))
+
+    def _clocked(self, parent: str, sha: str) -> Beside:
+        """Interleaved rounds of CPU time until the step is sure; raises Unobservable."""
+        purpose = Purpose.clock(sha, parent)
+        return clock_rounds(self._lab, (parent, sha), purpose, CLOCK_ROUNDS, lambda found: found.cpu.sure)
+
+    def _inside_classes(self, line: Line, found: Found, least: float) -> tuple[Findings, float]:
+        """What of a step is inside the class before it, or inside the last one, whose end is measured and not its
+        beginning; and how much that explains. Only a class whose two ends differ by `least` is opened; both are
+        costs."""
+        everything, explained = NOTHING, 0.0
+        for number in (found.low, found.high) if found.high == line.size - 1 else (found.low,):
+            try:
+                findings, grown = self._opened(line.one_by_one(number), least)
+            except Unobservable:
+                continue
+            everything += findings
+            explained += grown
+        return everything, explained
+
+    def _opened(self, singles: Line, least: float) -> tuple[Findings, float]:
+        """What is between the first and the last commit of a class, and what that costs; nothing if it is less than
+        `least`. Raises Unobservable."""
+        first, last = singles.built(0), singles.built(singles.size - 1)
+        if first == last or self._lab.same_code(first, last):
+            return NOTHING, 0.0
+        before, after = self._apart(first, last)
+        grown = self._yardstick.direction * (after - before)
+        if grown < least:
+            return NOTHING, 0.0
+        self._lab.tell(events.ClassOpened(first=first, last=last, percent=(after - before) / before * 100))
+        searched = narrow(self._lab, singles, replace(self._yardstick, min_step=least / before * 100))
+        return self._all(searched), grown
+
+    def _apart(self, first: str, last: str) -> tuple[float, float]:
+        """What two commits with different code cost, alike if noise may have made the difference. Raises
+        Unobservable."""
+        if self._noisy:
+            rise = self._rise(first, last)
+            return rise.before, rise.before + (rise.cost if rise.step.sure else 0.0)
+        return self._counted(first), self._counted(last)
+
+    def _counted(self, sha: str) -> float:
+        return cost(self._lab, sha, self._yardstick.repeats).total
+
+    def _start(self, sha: str) -> float:
+        """What the commit costs where a merged line begins; in CPU time by one reading of the search to come. Raises
+        Unobservable."""
+        return fmean(cpu_samples(self._lab.probes(sha, Purpose.CLOCK, 1))) if self._noisy else self._counted(sha)
+
+    def _inside_merge(self, line: Line, merge: str, parent: str, rise: Rise) -> Findings:
+        """Bisect the merged lines for the merge's step; if none shows it by itself, the merge is the culprit.
+
+        A line on which nothing is thought to change the binary comes last, its commits one by one.
+        """
+        found = NOTHING
+        why = "nothing on the merged line can change the binary"
+        branches = merged_lines(self._lab, merge, parent, line.inside)
+        for branch in sorted(branches, key=lambda branch: branch.size < 2):
+            opened = branch if branch.size > 1 else branch.one_by_one(0)
+            if opened.size < 2 or (opened is not branch and found):
+                continue
+            self._lab.tell(events.InsideMerge(merge=merge, candidates=len(opened.commits()) - 1))
+            try:
+                own, told = self._of_branch(opened, rise)
+            except Unobservable as reason:
+                why = f"the merged line cannot be measured: {reason}"
+                continue
+            why = told
+            found += own
+        return found or Findings((replace(self._culprit(line, merge, parent, rise), note=why),))
+
+    def _of_branch(self, opened: Line, rise: Rise) -> tuple[Findings, str]:
+        """The culprits on a merged line, and if there are none, why; raises Unobservable."""
+        least = abs(rise.cost) * INSIDE_SHARE
+        min_step = min(least, self._least()) / self._start(opened.built(0)) * 100
+        searched = search(self._lab, opened, replace(self._yardstick, min_step=min_step))
+        if self._yardstick.direction * (searched.end - searched.start) < least:
+            share = abs(rise.step.percent) * INSIDE_SHARE
+            return NOTHING, (
+                f"the merged line by itself changes the cost by less than {share:.2f} %: only the combination does"
+            )
+        why = f"the merged line has no single step of {self._yardstick.min_step:.2f} % or more: many small ones"
+        return self._all(searched), why
+
+    def _all(self, searched: Searched) -> Findings:
+        return sum((self.refine(searched, found) for found in searched.done.steps), NOTHING)
+
+    def _culprit(self, line: Line, sha: str, parent: str, rise: Rise) -> Culprit:
+        """All that is told of a culprit; raises Unobservable in the noisy regime."""
+        steps: dict[str, Step] = {}
+        functions: tuple[FunctionChange, ...] = ()
+        if not self._noisy:
+            steps[INSTRUCTIONS] = rise.step
+            probes = (self._lab.probes(commit, Purpose.SEARCH, self._yardstick.repeats) for commit in (parent, sha))
+            functions = largest_functions(*map(mean_profile, probes))
+        note = ""
+        try:
+            steps.update(self._clocked(parent, sha).steps)
+        except Unobservable as reason:
+            if self._noisy:
+                raise
+            note = f"its CPU time cannot be measured: {reason}"
+        details = self._lab.history.describe(sha)
+        files = sorted(details.files, key=lambda file: -((file.added or 0) + (file.removed or 0)))
+        return Culprit(
+            sha=sha,
+            parent=parent,
+            subject=details.subject,
+            author=details.author,
+            date=details.authored.date().isoformat(),
+            steps=steps,
+            functions=functions,
+            inside=line.inside,
+            share=rise.cost / self._whole.difference,
+            note=note,
+            message=details.message,
+            files=tuple(files[:FILES_KEPT]),
+            more_files=max(0, len(files) - FILES_KEPT),
+            variables=changed_variables(self._lab.variables(parent), self._lab.variables(sha)),
+        )
+
+    def _group(self, searched: Searched, found: Found, why: str, *, unmeasured: bool = False) -> Group:
+        """The candidates of a step: if the commit's parent is `unmeasured`, all after what the class before it was
+        measured by, else those after that class."""
+        line = searched.line
+        return Group(
+            after=line.built(found.low) if unmeasured else line.classes[found.low][-1],
+            until=line.built(found.high),
+            commits=(line.around if unmeasured else line.between)(found.low, found.high),
+            percent=found.percent * searched.start / self._whole.start,
+            why=why,
+            inside=line.inside,
+        )
+
+
+def _only(group: Group) -> Findings:
+    return Findings(groups=(group,))
+
+
+def largest_functions(before: Mapping[str, float], after: Mapping[str, float]) -> tuple[FunctionChange, ...]:
+    """The functions whose self cost changed most between two profiles, growth and shrinkage alike, largest first.
+
+    A function whose signature changed counts as one.
+    """
+    before, after = by_bare_name(before), by_bare_name(after)
+    changes = function_changes(Cost(0.0, before), Cost(0.0, after))
+    names = sorted(changes, key=lambda name: (-abs(changes[name]), name))[:FUNCTIONS_KEPT]
+    return tuple(FunctionChange(name, before.get(name, 0.0), after.get(name, 0.0)) for name in names)

@@ -1,0 +1,209 @@
+"""The first phase of a bisection: good and bad, and the fork point between them, are measured before anything else."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from cpubisect.base.metrics import CPU, INSTRUCTIONS, METRICS
+from cpubisect.records.purpose import Purpose
+from cpubisect.records.readings import cpu_samples, instructions, mean_profile
+from cpubisect.records.store import ProbeRow
+from cpubisect.run.classes import main_line
+from cpubisect.run.defaults import explain_by_defaults
+from cpubisect.run.measuring import Beside, Lab, Unobservable, clock_rounds, raw_step, rounds
+from cpubisect.run.wording import (
+    AtFork,
+    Cancelling,
+    EqualCode,
+    OtherDefaults,
+    OtherWay,
+    Outcome,
+    Seen,
+    TooSmall,
+    UnmeasurableEnd,
+)
+from cpubisect.search import events
+from cpubisect.search.costs import Cost
+from cpubisect.search.ends import Counts, Plan, Regime, Yardstick, counting_plan, ruled_out
+from cpubisect.search.exact import State, expected_builds, largest_change
+from cpubisect.search.line import Line
+from cpubisect.search.question import MetricChoice
+from cpubisect.search.stats import Step, standard_error_percent, step
+
+END_REPEATS = 2
+"""Instruction counts of each end before the first decision; the spread between them is the counter's noise."""
+
+CLOCK_ROUNDS = range(5, 26)
+"""Interleaved rounds of CPU time at the ends: at least, and at most, before they count as equal."""
+
+LEAST_SHARE = 0.25
+"""In CPU time a step must by default be this part of the whole difference: smaller ones drown in noise."""
+
+
+@dataclass(frozen=True)
+class ToSearch:
+    """The ends differ as was asked: the line between them is to be searched, by a yardstick, for what adds up to the
+    whole `change`. It begins at `fork` if good is on a branch of its own."""
+
+    line: Line
+    yardstick: Yardstick
+    change: Step
+    seen: Seen
+    fork: str | None = None
+
+
+@dataclass(frozen=True)
+class _Difference:
+    """What the ends showed: by metric that was looked at, the smallest step in percent that would have been seen, and
+    if they differ, the whole change and what to compare commits by."""
+
+    visible: Mapping[str, float] = field(default_factory=dict)
+    change: Step | None = None
+    yardstick: Yardstick | None = None
+
+
+def examine(lab: Lab) -> Outcome | ToSearch:
+    """Measure the ends: an answer already, or what to search. Raises Unobservable if an end that could be measured
+    can't be any more."""
+    line, fork = _range(lab)
+    missing = _first_probes(lab, fork)
+    if missing:
+        return missing
+    good, bad = lab.question.good_sha, lab.question.bad_sha
+    if lab.same_code(good, bad):
+        return EqualCode()
+    found = _difference(lab)
+    seen = Seen(_end_steps(lab), found.visible)
+    change, yardstick = found.change, found.yardstick
+    if change is None or yardstick is None:
+        return TooSmall(seen, _cancelling(lab) if INSTRUCTIONS in found.visible else None)
+    metric = yardstick.metric
+    lab.tell(
+        events.RegimeChosen(
+            regime=yardstick.regime.value, metric=metric, percent=change.percent, min_step=yardstick.min_step
+        )
+    )
+    if change.percent * yardstick.direction < 0:
+        return OtherWay(seen, metric, change)
+    if fork and not _differs_after_fork(lab, fork, yardstick):
+        return AtFork(seen, metric, fork)
+    defaults = explain_by_defaults(lab, good, bad) if yardstick.regime is Regime.EXACT else ()
+    if defaults:
+        settings = tuple(f"{lab.setting_of(default.variable)}={default.good}" for default in defaults)
+        return OtherDefaults(seen, metric, change, defaults, settings)
+    return ToSearch(line, yardstick, change, seen, fork)
+
+
+def _range(lab: Lab) -> tuple[Line, str | None]:
+    """The line from good, or from the fork point, to bad, and the fork point if there is one."""
+    candidates = lab.history.candidates(lab.question.good_sha, lab.question.bad_sha)
+    line = main_line(lab, candidates)
+    lab.record_line(line)
+    lab.tell(
+        events.Range(
+            candidates=len(line.commits()) - 1,
+            classes=line.size - 1,
+            fork=candidates.fork,
+            expected_builds=expected_builds(line.size) + (1 if candidates.fork else 0),
+        )
+    )
+    return line, candidates.fork
+
+
+def _first_probes(lab: Lab, fork: str | None) -> UnmeasurableEnd | None:
+    """Build and probe each end; the first one that can't be."""
+    ends = [(lab.question.good_sha, lab.question.good), (lab.question.bad_sha, lab.question.bad)]
+    if fork:
+        ends.append((fork, "the fork point"))
+    for sha, name in ends:
+        try:
+            lab.build(sha)
+            lab.probes(sha, Purpose.SEARCH, 1)
+        except Unobservable as reason:
+            return UnmeasurableEnd(name, sha, str(reason))
+    return None
+
+
+def _difference(lab: Lab) -> _Difference:
+    """What good and bad differ by in instructions or, where that is not enough or not asked for, in CPU time."""
+    choice = lab.question.metric
+    found = _Difference()
+    if lab.counts_instructions and choice is not MetricChoice.CPU:
+        found = _counted(lab)
+    if found.yardstick is None and choice is not MetricChoice.INSTRUCTIONS:
+        found = _clocked(lab, found.visible)
+    return found
+
+
+def _counted(lab: Lab) -> _Difference:
+    question = lab.question
+    ends = (question.good_sha, question.bad_sha)
+    counts = Counts(*(instructions(rows) for rows in rounds(lab, ends, Purpose.SEARCH, END_REPEATS)))
+    plan = counting_plan(counts, step(counts.good, counts.bad).percent, question.min_step)
+    good, bad = rounds(lab, ends, Purpose.SEARCH, max(END_REPEATS, plan.repeats))
+    change = step(instructions(good), instructions(bad))
+    visible = {INSTRUCTIONS: plan.min_step}
+    if abs(change.percent) < plan.min_step:
+        return _Difference(visible)
+    return _Difference(visible, change, _yardstick(lab, INSTRUCTIONS, Regime.EXACT, plan))
+
+
+def _clocked(lab: Lab, visible: Mapping[str, float]) -> _Difference:
+    question = lab.question
+    floor = question.min_step or 0.0
+    change = _clock_until_sure(lab, question.good_sha, Purpose.CLOCK, lambda now: now.visible < floor)
+    visible = {**visible, CPU: max(floor, change.visible)}
+    if not change.sure or abs(change.percent) < floor:
+        return _Difference(visible)
+    plan = Plan(1, floor or abs(change.percent) * LEAST_SHARE, change.visible)
+    return _Difference(visible, change, _yardstick(lab, CPU, Regime.NOISY, plan))
+
+
+def _yardstick(lab: Lab, metric: str, regime: Regime, plan: Plan) -> Yardstick:
+    return Yardstick(metric, regime, plan.repeats, plan.min_step, lab.question.find.direction)
+
+
+def _clock_until_sure(lab: Lab, one: str, purpose: Purpose, settled: Callable[[Step], bool]) -> Step:
+    """The step in CPU time from a commit to bad, by interleaved rounds until they surely differ, their step so far
+    settles the matter, or the limit is reached."""
+
+    def enough(found: Beside) -> bool:
+        error = max(standard_error_percent(cpu_samples(rows)) for rows in (found.before, found.after))
+        return (found.cpu.sure and error <= abs(found.cpu.percent) / 6) or settled(found.cpu)
+
+    return clock_rounds(lab, (one, lab.question.bad_sha), purpose, CLOCK_ROUNDS, enough).cpu
+
+
+def _differs_after_fork(lab: Lab, fork: str, yardstick: Yardstick) -> bool:
+    """Whether there is, or in CPU time may be, a step from the fork point to bad."""
+    if yardstick.regime is Regime.EXACT:
+        ends = (fork, lab.question.bad_sha)
+        before, after = rounds(lab, ends, Purpose.SEARCH, max(END_REPEATS, yardstick.repeats))
+        change = step(instructions(before), instructions(after))
+        return yardstick.direction * change.percent >= yardstick.min_step
+
+    def none(change: Step) -> bool:
+        return ruled_out(change, yardstick.direction, yardstick.min_step)
+
+    return not none(_clock_until_sure(lab, fork, Purpose.clock(fork), none))
+
+
+def _end_steps(lab: Lab) -> dict[str, Step]:
+    """The step from good to bad in every metric that both have."""
+    good, bad = (_searched(lab, sha) for sha in (lab.question.good_sha, lab.question.bad_sha))
+    return {metric: change for metric in METRICS if (change := raw_step(metric, good, bad))}
+
+
+def _searched(lab: Lab, sha: str) -> Sequence[ProbeRow]:
+    """The probes of an end that were made for the search."""
+    return [row for purpose in (Purpose.SEARCH, Purpose.CLOCK) for row in lab.probes(sha, purpose, 0)]
+
+
+def _cancelling(lab: Lab) -> Cancelling | None:
+    """How much may cancel in the total, by the profiles of the ends; None without profiles."""
+    rows = [lab.probes(sha, Purpose.SEARCH, 1) for sha in (lab.question.good_sha, lab.question.bad_sha)]
+    costs = {n: Cost(fmean(instructions(side)), mean_profile(side)) for n, side in enumerate(rows)}
+    if not all(cost.functions for cost in costs.values()):
+        return None
+    state = State(len(costs), costs)
+    return Cancelling(largest_change(state, 0, 1), largest_change(state, 0, 1, net=False))

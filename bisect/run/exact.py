@@ -1,0 +1,116 @@
+"""The search on instructions: each commit's counts are taken once, and are what it costs."""
+
+from functools import partial
+from statistics import fmean
+
+from cpubisect.records.purpose import Purpose
+from cpubisect.records.readings import instructions, mean_attributed, mean_profile
+from cpubisect.run.estimates import Estimates
+from cpubisect.run.loop import Action, Searched
+from cpubisect.run.measuring import Lab, Unobservable
+from cpubisect.run.prior import Prior
+from cpubisect.search import events
+from cpubisect.search.costs import Cost
+from cpubisect.search.ends import Yardstick
+from cpubisect.search.exact import SPARE, Measure, State, Weigh, even, expected_moves, halvings, next_move
+from cpubisect.search.line import Line
+
+FEWEST_FOR_PRIOR = 5
+"""On a shorter line there is nothing to gain from a prior."""
+
+
+class ExactSearch:
+    """A strategy for one line; what other searches measured of it counts from the beginning."""
+
+    def __init__(self, lab: Lab, line: Line, yardstick: Yardstick) -> None:
+        """Measure both ends; raises Unobservable."""
+        self._lab = lab
+        self._line = line
+        self._repeats = yardstick.repeats
+        ends = {number: self._cost(number) for number in (0, line.size - 1)}
+        known, dead = self._known()
+        self._estimates = Estimates(lab, line)
+        self._state = State(
+            size=line.size,
+            costs={**ends, **known},
+            dead=dead,
+            min_step=yardstick.min_step,
+            direction=yardstick.direction,
+            tried=self._tried(),
+            free=self._estimates.free(),
+        )
+        self._prior = self._recorded_prior()
+        self._tell_price()
+
+    def next(self) -> Action | Searched:
+        """What to measure now, or the end of the search."""
+        move = next_move(self._state, self._weigh(), self._estimates.price())
+        if isinstance(move, Measure):
+            return Action(move.number, move.why, partial(self._measure, move.number), (move.low, move.high))
+        costs = {number: measured.total for number, measured in self._state.costs.items()}
+        return Searched(self._line, move, costs, self._state.dead)
+
+    def give_up(self, number: int, why: str) -> None:
+        """A number could not be measured: it stays a candidate that can't be."""
+        self._state = self._state.with_failure(number, why)
+
+    def _measure(self, number: int) -> None:
+        self._state = self._state.with_cost(number, self._cost(number))
+
+    def _cost(self, number: int) -> Cost:
+        return cost(self._lab, self._line.built(number), self._repeats)
+
+    def _tell_price(self) -> None:
+        """What the search for one step is likely to cost, into the journal."""
+        size = self._line.size
+        if size < 3:
+            return
+        builds = expected_moves(self._weigh()(0, size - 1))
+        self._lab.tell(
+            events.Price(
+                builds=round(builds),
+                most_builds=min(halvings(size - 1) + SPARE, size - 2),
+                seconds=builds * (self._estimates.full_build_s() + self._estimates.probe_s()),
+                inside=self._line.inside,
+            )
+        )
+
+    def _weigh(self) -> Weigh:
+        """Prior weights within an interval, by what grew between its own two ends."""
+        prior, costs = self._prior, self._state.costs
+        if prior is None:
+            return even
+        return lambda low, high: prior.weights(low, high, costs[low], costs[high])
+
+    def _tried(self) -> tuple[int, ...]:
+        """The numbers between the ends that were built for this search before it was interrupted, in order."""
+        numbers = {self._line.built(number): number for number in range(1, self._line.size - 1)}
+        return tuple(numbers[sha] for sha in self._lab.built_here() if sha in numbers)
+
+    def _known(self) -> tuple[dict[int, Cost], dict[int, str]]:
+        """What was built and probed between the ends before this search: costs, and why there is none."""
+        costs: dict[int, Cost] = {}
+        dead: dict[int, str] = {}
+        shared = {row.sha for row, _ in self._lab.builds()}
+        for number in range(1, self._line.size - 1):
+            if self._line.built(number) in shared:
+                try:
+                    costs[number] = self._cost(number)
+                except Unobservable as reason:
+                    dead[number] = str(reason)
+        return costs, dead
+
+    def _recorded_prior(self) -> Prior | None:
+        """What the commits touch of what grew; None where nothing tells."""
+        before, after = self._state.costs[0], self._state.costs[self._line.size - 1]
+        if self._line.size < FEWEST_FOR_PRIOR or not before.functions or not after.functions:
+            return None
+        prior = Prior(self._lab, self._line)
+        prior.record(before, after)
+        return prior
+
+
+def cost(lab: Lab, sha: str, repeats: int) -> Cost:
+    """What a commit costs in instructions per query, by so many counts; raises Unobservable."""
+    rows = lab.probes(sha, Purpose.SEARCH, repeats)[:repeats]
+    return Cost(fmean(instructions(rows)), mean_profile(rows), mean_attributed(rows))

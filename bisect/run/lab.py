@@ -1,0 +1,350 @@
+"""Builds and probes for one bisection: asks the store first, so that nothing finished is done again."""
+
+import contextlib
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from cpubisect.base.engine import Engine
+from cpubisect.base.errors import UserError
+from cpubisect.base.home import Home
+from cpubisect.base.locks import wait_for
+from cpubisect.base.metrics import Counter
+from cpubisect.base.scratch import scratch
+from cpubisect.base.version import Version
+from cpubisect.builders.build import BuildSettings, Outcome, Recipe, Toolchain
+from cpubisect.builders.carry import carry_out
+from cpubisect.builders.catalog import builder_of
+from cpubisect.builders.recipes.matrix import Matrix
+from cpubisect.history.history import History
+from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
+from cpubisect.records.purpose import Purpose
+from cpubisect.records.store import BuildRow, ProbeRow, Store, SuspectRow
+from cpubisect.run.measuring import Touched, Unobservable
+from cpubisect.run.prior import read_touched
+from cpubisect.search import events
+from cpubisect.search.events import Event, Watch
+from cpubisect.search.line import Line
+from cpubisect.search.question import Question
+from cpubisect.search.suspects import Suspicion
+from cpubisect.workloads.catalog import workload_of
+from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, Test
+
+PROBE_ATTEMPTS = 2
+"""So many failed probes in a row make a commit unobservable: a single one may be the host's fault."""
+
+
+@dataclass(frozen=True)
+class HostLab:
+    """This host's lab: carries out builds and probes of one bisection, one at a time, for one of its tests.
+
+    What does not change during a bisection is here: its question with everything that is needed to answer it. `tests`
+    are all of the question's, `test` is the one that is being answered; `watch` is told what happens.
+    """
+
+    bisection: int
+    question: Question
+    engine: Engine
+    test: Test
+    tests: Sequence[Test]
+    matrix: Matrix
+    toolchains: Sequence[Toolchain]
+    counter: Counter
+    history: History
+    home: Home
+    store: Store
+    watch: Watch
+    _built: dict[str, BuildRow] = field(default_factory=dict, repr=False)
+    _twins: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def beside(self, test: Test) -> "HostLab":
+        """The same lab for another test of the question: what one has built, the other has."""
+        return replace(self, test=test)
+
+    @property
+    def test_name(self) -> str:
+        """The test that is being answered."""
+        return self.test.name
+
+    @property
+    def counts_instructions(self) -> bool:
+        """Whether they can be counted here."""
+        return self.counter is not Counter.NONE
+
+    @property
+    def irrelevant(self) -> tuple[str, ...]:
+        """Globs of paths that cannot change a binary of the engine."""
+        return self.engine.irrelevant
+
+    def tell(self, event: Event) -> None:
+        """Say what happens; an event names its test where the question has several."""
+        self.watch(replace(event, test=self.test.name) if len(self.tests) > 1 else event)
+
+    def build(self, sha: str) -> BuildRow:
+        """The build of a commit, made now unless the store has it; raises Unobservable if it can't be built.
+
+        With several tests, each probes it before anything else is built.
+        """
+        if sha not in self._built:
+            self._built[sha] = self._find_or_make(sha)
+            if self._built[sha].outcome == Outcome.BUILT and len(self.tests) > 1:
+                for test in self.tests:
+                    with contextlib.suppress(Unobservable):
+                        self.beside(test).probes(sha, Purpose.SEARCH, 1)
+        row = self._built[sha]
+        if row.outcome != Outcome.BUILT:
+            raise Unobservable(row.first_error or row.outcome)
+        return row
+
+    def _find_or_make(self, sha: str) -> BuildRow:
+        """The build of a commit that is kept, or one made now; raises Unobservable if there is no recipe."""
+        try:
+            recipe = self._recipe(sha)
+        except UserError as reason:
+            raise Unobservable(reason.problem) from reason
+        tried_here = {build.id for build, _ in self.builds()}
+        for row in self.store.builds_of_recipe(recipe.key()):
+            kept = row.artifact is not None and self._artifacts.path(row.artifact) is not None
+            # Another bisection's failure may have been the host's: a missing package, since installed.
+            if kept or (row.outcome != Outcome.BUILT and row.id in tried_here):
+                self.store.use_build(self.bisection, row.id)
+                self.tell(events.BuildReused(sha=sha, outcome=row.outcome))
+                return row
+        return self._make(recipe)
+
+    def _make(self, recipe: Recipe) -> BuildRow:
+        """Build by a recipe, and keep what came of it; raises UserError if the disk is full."""
+        started, sha = time.time(), recipe.commit
+        log = self.home.logs / f"build-{sha[:12]}-{recipe.key()[:8]}-{int(started)}.log"
+        self.tell(events.BuildStarted(sha=sha, toolchain=recipe.toolchain.name, log=str(log)))
+        settings = BuildSettings(
+            ccache_dir=self.home.ccache, patches_dir=self.matrix.patches_dir, jobs=self.question.jobs
+        )
+        with scratch(self.home.work) as work:
+            result = carry_out(
+                recipe,
+                builder_of(self.engine),
+                self.history.path,
+                work,
+                settings,
+                log=log,
+                progress=lambda text: self.tell(events.Progress(text=text)),
+            )
+            if result.outcome is Outcome.OUT_OF_DISK:
+                raise UserError(
+                    f"the disk became full while {sha[:12]} was built ({result.first_error})",
+                    f"free space (`bisect artifacts prune`) and run `bisect resume {self.bisection}`",
+                )
+            digest = self._artifacts.put(result.output) if result.output else None
+        row = self.store.add_build(self.bisection, replace(result, output=None), digest, started)
+        self._artifacts.prune(DEFAULT_LIMIT_BYTES, self.store.artifacts_in_use())
+        self.tell(
+            events.BuildFinished(
+                sha=sha,
+                outcome=row.outcome,
+                wall_seconds=row.wall_seconds,
+                first_error=row.first_error,
+                cache_hits=row.cache_hits,
+                cache_misses=row.cache_misses,
+                repairs=len(row.repairs),
+            )
+        )
+        return row
+
+    @cached_property
+    def _artifacts(self) -> Artifacts:
+        return Artifacts(self.home.artifacts)
+
+    def version(self, sha: str) -> Version:
+        """The release a commit's tree says it belongs to; raises UserError if it doesn't say."""
+        version = self.history.version_at(sha)
+        if version is None:
+            raise UserError(
+                f"commit {sha[:12]} has no version file of {self.engine.name}", "choose a later good commit"
+            )
+        return version
+
+    def same_code(self, one: str, other: str) -> bool:
+        """Whether two commits' builds do the same when run; raises Unobservable if one can't be built."""
+        first, second = self.build(one), self.build(other)
+        return first.same_as == second.same_as and self.version(one) == self.version(other)
+
+    def stand_in(self, sha: str) -> str:
+        """The commit whose probes count for this one's: the first that was probed of those with equal code, for what is
+        measured between two of them is noise. The release must be the same, since a probe's settings follow from it."""
+        if sha not in self._twins:
+            code = self.build(sha).same_as
+            probed = [known.sha for known in self.store.probed(self.bisection) if known.code == code]
+            twin = next((known for known in probed if self.version(known) == self.version(sha)), None)
+            if twin is None:
+                return sha
+            self._twins[sha] = twin
+            if twin != sha:
+                self.tell(events.EqualCode(sha=sha, twin=twin))
+        return self._twins[sha]
+
+    def builds(self) -> list[tuple[BuildRow, bool]]:
+        """All builds of this bisection, in order, and whether each was made for it."""
+        return self.store.builds(self.bisection)
+
+    def built_here(self) -> list[str]:
+        """Commits that were built in answering this test, in order."""
+        told = self.store.told(self.bisection, events.BuildFinished)
+        return [event.sha for event in told if event.is_about(self.test.name)]
+
+    def probes(self, sha: str, purpose: Purpose, count: int) -> list[ProbeRow]:
+        """At least `count` probes of a commit; raises Unobservable if it can't be built or probes keep failing.
+
+        Those for `SEARCH` may be another commit's with equal code. Where any have worked, failures of an earlier run
+        don't count: they were likely the host's.
+        """
+        build = self.build(self.stand_in(sha) if purpose == Purpose.SEARCH else sha)
+        failed_now = 0
+        while True:
+            rows = self.store.probes(self.bisection, build.id, purpose, self.test.name)
+            done = [row for row in rows if not row.error]
+            if len(done) >= count:
+                return done
+            latest = [row.error for row in rows[-PROBE_ATTEMPTS:]]
+            failing = len(latest) == PROBE_ATTEMPTS and all(latest)
+            if failing and (failed_now >= PROBE_ATTEMPTS or not self._has_worked(build)):
+                raise Unobservable(f"probe: {latest[-1]}")
+            failed_now += not self._make_probe(build, purpose)
+
+    def _has_worked(self, build: BuildRow) -> bool:
+        """Whether any probe of a build has ended well in this bisection."""
+        rows = self.store.probes(self.bisection, build.id, test=self.test.name)
+        return any(not row.error for row in rows)
+
+    def series(self, purpose: Purpose) -> list[tuple[str, ProbeRow]]:
+        """All probes for a purpose, with their commits, in the order they were made."""
+        shas = {build.id: build.sha for build, _ in self.builds()}
+        rows = self.store.probes(self.bisection, purpose=purpose, test=self.test.name)
+        return [(shas[row.build], row) for row in rows if not row.error and row.build in shas]
+
+    def failures(self) -> dict[str, str]:
+        """Commits that this bisection could not build by today's recipe, with why."""
+        found: dict[str, str] = {}
+        for build, _ in self.builds():
+            if build.outcome != Outcome.BUILT and self._is_of_today(build.sha, build.recipe_key):
+                found[build.sha] = build.first_error or build.outcome
+        return found
+
+    def kept(self, shas: Sequence[str]) -> frozenset[str]:
+        """Those of some commits that need not be built: the binary of today's recipe is there, from any bisection."""
+        stored = self.store.artifacts_of(self.engine.name, shas)
+        return frozenset(
+            sha
+            for sha, recipe_key, artifact in stored
+            if self._artifacts.path(artifact) is not None and self._is_of_today(sha, recipe_key)
+        )
+
+    def _is_of_today(self, sha: str, recipe_key: str) -> bool:
+        """Whether a commit would be built by that recipe now; False if by none."""
+        try:
+            return self._recipe(sha).key() == recipe_key
+        except UserError:
+            return False
+
+    def _recipe(self, sha: str) -> Recipe:
+        return self.matrix.recipe(self.engine, sha, self.version(sha), self.toolchains, prefer=self.question.toolchain)
+
+    def setting_of(self, variable: str, *, lenient: bool = False) -> str:
+        """What a server's variable is called among a test's settings; if `lenient`, a server without it goes on."""
+        return workload_of(self.engine).variable(variable, lenient=lenient)
+
+    def variables(self, sha: str) -> dict[str, str]:
+        """The variables of a commit's server; empty if it has none or was not asked."""
+        return self.store.variables(self.bisection, sha, self.test.name)
+
+    def touched(self, line: Line) -> Touched:
+        """What the commits of a line touch, as far as it can be read."""
+        return read_touched(self.history.path, line)
+
+    def record_line(self, line: Line) -> None:
+        """Remember which commits a line has and which of them share a binary."""
+        rows = [(sha, group[0], line.subjects.get(sha, "")) for group in line.classes for sha in group]
+        self.store.set_candidates(self.bisection, line.name, rows)
+
+    def record_suspects(self, line: Line, found: Mapping[str, Suspicion]) -> None:
+        """Remember the ranking of a line's commits."""
+        recorded = {sha: position for _, position, sha, _, _ in self.store.candidates(self.bisection, line.name)}
+        # A class that is looked at commit by commit is no line of its own in the store.
+        if tuple(recorded) == line.commits():
+            rows = [SuspectRow(recorded[sha], sha, one.weight, one.because) for sha, one in found.items()]
+            self.store.set_suspects(self.bisection, line.name, rows)
+
+    def probe_with(self, sha: str, settings: Mapping[str, str]) -> ProbeRow:
+        """One probe of a commit with other settings than the question's; kept under a purpose of its own."""
+        purpose = Purpose.trial(settings)
+        build = self.build(sha)
+        asked = (self.bisection, build.id, purpose, self.test.name)
+        done = self.store.probes(*asked)
+        if not done:
+            self._make_probe(build, purpose, settings)
+            done = self.store.probes(*asked)
+        if done[0].error:
+            raise Unobservable(f"probe: {done[0].error}")
+        return done[0]
+
+    def _make_probe(self, build: BuildRow, purpose: Purpose, settings: Mapping[str, str] | None = None) -> bool:
+        """One probe more, kept whatever becomes of it; False if it failed."""
+        sha = build.sha
+        parameters = {**self.question.parameters[self.test.name], **(settings or {})}
+        with only_probe(self.home), scratch(self.home.work) as work:
+            request = self._request(build, purpose, parameters, work)
+            self.tell(events.ProbeStarted(sha=sha, purpose=str(purpose)))
+            started = time.time()
+            samples, error = None, None
+            try:
+                samples = measure(self.engine, request)
+            except ProbeError as failure:
+                error = str(failure)
+            seconds = time.time() - started
+        self.store.add_probe(
+            self.bisection,
+            build.id,
+            purpose,
+            self.test.name,
+            parameters,
+            started,
+            samples,
+            seconds=seconds,
+            counter=self.counter.value,
+            error=error,
+        )
+        values = {name: list(found) for name, found in samples.values.items()} if samples else {}
+        self.tell(events.ProbeFinished(sha=sha, purpose=str(purpose), seconds=seconds, error=error, values=values))
+        return error is None
+
+    def _request(self, build: BuildRow, purpose: Purpose, parameters: Mapping[str, str], work: Path) -> ProbeRequest:
+        """What a probe of a build is asked for; raises UserError if its artifact is gone."""
+        artifact = self._artifacts.path(build.artifact or "")
+        if artifact is None:
+            raise UserError(
+                f"the artifact of {build.sha[:12]} was pruned while in use", f"run `bisect resume {self.bisection}`"
+            )
+        return ProbeRequest(
+            artifact=artifact,
+            version=self.version(build.sha),
+            test=self.test,
+            parameters=parameters,
+            counter=self.counter,
+            scratch=work,
+            instructions=not purpose.only_clock and self.counts_instructions,
+            clock=True,
+        )
+
+
+def measure(engine: Engine, request: ProbeRequest) -> Samples:
+    """What the engine's workload measures; raises ProbeError."""
+    return workload_of(engine).probe(request)
+
+
+@contextlib.contextmanager
+def only_probe(home: Home) -> Iterator[None]:
+    """Held while a probe runs: one at a time per host, across all bisections."""
+    with wait_for(home.root / "probe.lock"):
+        yield

@@ -1,0 +1,182 @@
+"""What the orchestration asks of a lab, and what it measures with it in rounds.
+
+Whatever takes time or touches the world is behind `Lab`: a host builds and probes, a simulation only says that it did.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from cpubisect.base.metrics import CONTEXT_SWITCHES, CPU, QPS
+from cpubisect.history.candidates import Candidates
+from cpubisect.history.history import CommitDetails
+from cpubisect.records.purpose import Purpose
+from cpubisect.records.readings import cpu_samples
+from cpubisect.records.store import BuildRow, ProbeRow
+from cpubisect.search.events import Event
+from cpubisect.search.line import Line
+from cpubisect.search.question import Question
+from cpubisect.search.stats import Step, step
+from cpubisect.search.suspects import Suspicion, Touch
+
+
+class Unobservable(Exception):
+    """This commit cannot be measured; the message is the first line that says why."""
+
+
+@dataclass(frozen=True)
+class Touched:
+    """What the commits of a line touch: `by` has one entry for each number but the first, `defined` maps a name to the
+    files that define it."""
+
+    by: tuple[Touch, ...]
+    defined: Mapping[str, frozenset[str]]
+
+
+class Past(Protocol):
+    """What the orchestration reads of a history; each as in `History`."""
+
+    def candidates(self, good: str, bad: str) -> Candidates:
+        """The commits to search between two shas; raises UserError if they are no range."""
+
+    def classes(self, candidates: Candidates, irrelevant: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+        """Candidates that change nothing but `irrelevant` paths, with their predecessors."""
+
+    def inside_merge(self, merge: str, parent: str) -> Sequence[Candidates]:
+        """What a merge brought to `parent`, a list for each merged line."""
+
+    def changes(self, commits: Sequence[tuple[str, str]]) -> Iterable[tuple[str, tuple[str, ...]]]:
+        """Of each (sha, parent) the sha and the paths that differ."""
+
+    def files(self, sha: str) -> Mapping[str, bool]:
+        """All paths in a commit's tree, and whether each is a plain file."""
+
+    def describe(self, sha: str) -> CommitDetails:
+        """What a commit is and changes."""
+
+
+class Lab(Protocol):
+    """Builds and measures commits for one test, remembers what was found, and tells what happens.
+
+    `bisection` is its number, `test_name` the test; `counts_instructions` says whether they can be counted here;
+    `irrelevant` are globs of paths that cannot change a binary.
+    """
+
+    @property
+    def bisection(self) -> int: ...
+    @property
+    def question(self) -> Question: ...
+    @property
+    def test_name(self) -> str: ...
+    @property
+    def counts_instructions(self) -> bool: ...
+    @property
+    def irrelevant(self) -> Sequence[str]: ...
+    @property
+    def history(self) -> Past: ...
+
+    def build(self, sha: str) -> object:
+        """Have a commit built, now unless it is; raises Unobservable if it can't be."""
+
+    def same_code(self, one: str, other: str) -> bool:
+        """Whether two commits' builds do the same when run; raises Unobservable if one can't be built."""
+
+    def probes(self, sha: str, purpose: Purpose, count: int) -> Sequence[ProbeRow]:
+        """All probes of a commit for a purpose that worked, and at least `count`; raises Unobservable."""
+
+    def probe_with(self, sha: str, settings: Mapping[str, str]) -> ProbeRow:
+        """A probe of a commit with other settings than the question's; raises Unobservable."""
+
+    def setting_of(self, variable: str, *, lenient: bool = False) -> str:
+        """What a server's variable is called among a test's settings; if `lenient`, a server without it goes on."""
+
+    def builds(self) -> Sequence[tuple[BuildRow, bool]]:
+        """All builds of this bisection, in order, and whether each was made for it."""
+
+    def built_here(self) -> Sequence[str]:
+        """Commits that were built in answering this test, in order."""
+
+    def failures(self) -> Mapping[str, str]:
+        """Commits that cannot be built, with why."""
+
+    def kept(self, shas: Sequence[str]) -> frozenset[str]:
+        """Those of some commits that need not be built: their binaries are there."""
+
+    def series(self, purpose: Purpose) -> Sequence[tuple[str, ProbeRow]]:
+        """All probes for a purpose that worked, with their commits, in the order they were made."""
+
+    def variables(self, sha: str) -> Mapping[str, str]:
+        """The variables of a commit's server; empty if it has none or was not asked."""
+
+    def touched(self, line: Line) -> Touched:
+        """What the commits of a line touch, as far as it can be read."""
+
+    def record_line(self, line: Line) -> None:
+        """Remember which commits a line has and which of them share a binary."""
+
+    def record_suspects(self, line: Line, found: Mapping[str, Suspicion]) -> None:
+        """Remember the ranking of a line's commits."""
+
+    def tell(self, event: Event) -> None:
+        """Say what happens."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Probes of two commits, made in turn."""
+
+    before: Sequence[ProbeRow]
+    after: Sequence[ProbeRow]
+
+    @cached_property
+    def cpu(self) -> Step:
+        """The step in CPU time."""
+        return step(cpu_samples(self.before), cpu_samples(self.after))
+
+    @property
+    def steps(self) -> dict[str, Step]:
+        """The steps in CPU time, and in context switches and QPS where both have them."""
+        found = {CPU: self.cpu}
+        for metric in (CONTEXT_SWITCHES, QPS):
+            if change := raw_step(metric, self.before, self.after):
+                found[metric] = change
+        return found
+
+
+def raw_step(metric: str, before: Sequence[ProbeRow], after: Sequence[ProbeRow]) -> Step | None:
+    """The step between all samples of two commits; None unless both have some, and all are positive."""
+    first, second = ([value for row in rows for value in row.values.get(metric, ())] for rows in (before, after))
+    return step(first, second) if first and second and min(*first, *second) > 0 else None
+
+
+def rounds(lab: Lab, shas: Sequence[str], purpose: Purpose, count: int) -> list[Sequence[ProbeRow]]:
+    """`count` probes of each commit, interleaved: every other round runs in reverse, so that drift cancels. Raises
+    Unobservable."""
+    for sha in shas:
+        lab.build(sha)
+    for number in range(1, count + 1):
+        for sha in shas if number % 2 else reversed(shas):
+            lab.probes(sha, purpose, number)
+    return [lab.probes(sha, purpose, count)[:count] for sha in shas]
+
+
+def clock_rounds(
+    lab: Lab,
+    shas: tuple[str, str],
+    purpose: Purpose,
+    counts: range,
+    settled: Callable[[Beside], bool],
+) -> Beside:
+    """Rounds of CPU time of two commits, as few of `counts` as settle the matter, and at most all. Raises
+    Unobservable."""
+    for count in counts:
+        found = Beside(*rounds(lab, shas, purpose, count))
+        if settled(found):
+            break
+    return found
+
+
+def once_more(lab: Lab, sha: str, purpose: Purpose) -> None:
+    """One more probe of a commit for a purpose; raises Unobservable."""
+    lab.probes(sha, purpose, len(lab.probes(sha, purpose, 0)) + 1)

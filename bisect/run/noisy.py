@@ -1,0 +1,137 @@
+"""The search on CPU time: each reading is noise and drift too, and says a little."""
+
+import contextlib
+from functools import partial
+
+from cpubisect.records.purpose import Purpose
+from cpubisect.records.readings import cpu_samples
+from cpubisect.run.estimates import Estimates
+from cpubisect.run.loop import Action, Searched
+from cpubisect.run.measuring import Lab, Unobservable, once_more
+from cpubisect.search import events
+from cpubisect.search import noisy as changepoint
+from cpubisect.search.digest import Reading
+from cpubisect.search.ends import Yardstick
+from cpubisect.search.exact import Done
+from cpubisect.search.line import Line
+from cpubisect.search.posterior import Posterior
+from cpubisect.search.situation import ENOUGH, NoStep, Probe, Situation, Steps
+from cpubisect.search.stats import uncertainty
+
+MOST_ROUNDS = 60
+"""Ends that don't surely differ after so many readings each count as equal."""
+
+LEAST_TOLD = 0.005
+"""A gap that holds the step with less than this probability is not worth a place in the journal."""
+
+
+class NoisySearch:
+    """A strategy for one line; every reading is kept at once, and a search that was interrupted goes on with all."""
+
+    def __init__(self, lab: Lab, line: Line, yardstick: Yardstick) -> None:
+        self._lab = lab
+        self._line = line
+        self._yardstick = yardstick
+        self._estimates = Estimates(lab, line)
+        failures = lab.failures()
+        shas = {number: line.built(number) for number in range(line.size)}
+        self._dead = {number: failures[sha] for number, sha in shas.items() if sha in failures}
+        self._priced = False
+
+    def next(self) -> Action | Searched:
+        """What to measure now, or the end of the search."""
+        situation = self._situation()
+        now = changepoint.current(situation) if changepoint.reproduced(situation) else None
+        if now is not None:
+            if not self._priced:
+                self._tell_price(now)
+                self._priced = True
+            self._tell(now)
+        action = changepoint.next_action(situation)
+        if isinstance(action, Probe):
+            return Action(action.number, action.why, partial(self._visit, action))
+        return self._searched(action, situation)
+
+    def give_up(self, number: int, why: str) -> None:
+        """A number could not be measured: it stays a candidate that can't be."""
+        self._dead[number] = why
+
+    def _situation(self) -> Situation:
+        numbers = {self._line.built(number): number for number in range(self._line.size)}
+        readings = [
+            Reading(numbers[sha], cpu_samples([row])[0], row.started)
+            for sha, row in self._lab.series(Purpose.CLOCK)
+            if sha in numbers
+        ]
+        price, probe_s = self._estimates.price(Purpose.CLOCK), self._estimates.probe_s(Purpose.CLOCK)
+        return Situation(
+            size=self._line.size,
+            readings=readings,
+            build_s=lambda number: price(number) - probe_s,
+            probe_s=probe_s,
+            dead=dict(self._dead),
+            direction=self._yardstick.direction,
+            min_step=self._yardstick.min_step,
+            most_rounds=MOST_ROUNDS,
+            enough=ENOUGH if self._lab.question.min_step is None else 1.0,
+        )
+
+    def _visit(self, action: Probe) -> None:
+        """Read a commit, and the one beside it if asked for, in alternating order; raises Unobservable."""
+        shas = [self._line.built(action.number)]
+        if action.beside is not None:
+            shas.insert(0, self._line.built(action.beside))
+        self._lab.build(shas[-1])
+        for turn in range(action.count):
+            for sha in shas if turn % 2 == 0 else reversed(shas):
+                # What is beside it was read before, even if it fails now: the commit itself is what is asked about.
+                with contextlib.nullcontext() if sha == shas[-1] else contextlib.suppress(Unobservable):
+                    once_more(self._lab, sha, Purpose.CLOCK)
+
+    def _tell_price(self, now: Posterior) -> None:
+        """What the search is likely to cost, into the journal."""
+        build_s, probe_s = self._estimates.full_build_s(), self._estimates.probe_s(Purpose.CLOCK)
+        builds, seconds = changepoint.expected_cost(self._line.size, now.step, now.sigma, build_s, probe_s)
+        self._lab.tell(
+            events.Price(
+                builds=round(builds),
+                most_builds=None,
+                seconds=seconds,
+                noise_percent=now.sigma,
+                inside=self._line.inside,
+            )
+        )
+
+    def _tell(self, now: Posterior) -> None:
+        """The posterior, as it is now, into the journal."""
+        best = int(now.probabilities.argmax())
+        low, high = now.gaps[best]
+        self._lab.tell(
+            events.Posterior(
+                low=self._line.built(low),
+                high=self._line.built(high),
+                candidates=high - low,
+                probability=float(now.probabilities[best]),
+                percent=now.step,
+                noise_percent=now.sigma,
+                drift_percent=now.drift,
+                layout_percent=now.layout,
+                bits=uncertainty(now.probabilities),
+                gaps=tuple(
+                    (self._line.built(first), self._line.built(last), round(float(probability), 4))
+                    for (first, last), probability in zip(now.gaps, now.probabilities, strict=True)
+                    if probability >= LEAST_TOLD
+                ),
+                inside=self._line.inside,
+            )
+        )
+
+    def _searched(self, answer: Steps | NoStep, situation: Situation) -> Searched:
+        """The end of the search, with CPU times from which drift is taken out."""
+        data = situation.data
+        costs = {number: data.level * (1 + mean / 100) for number, mean in data.averages.items()}
+        if isinstance(answer, NoStep):
+            done = Done((), (), answer.percent, 0.0, unsure=answer.visible, small=answer.small)
+        else:
+            done = Done(answer.found, (), answer.remainder, 0.0)
+        return Searched(self._line, done, costs, self._dead)

@@ -1,0 +1,287 @@
+"""PURE: what a bisection can come to, each as data, and the verdict that says it in words."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from cpubisect.search.ends import Regime, Yardstick
+from cpubisect.search.exact import Done, Found
+from cpubisect.search.line import Line
+from cpubisect.search.question import Find, Question
+from cpubisect.search.stats import Step
+from cpubisect.search.verdict import ChangedDefault, Culprit, Group, Kind, Verdict
+
+LEAST_MOVED = 0.05
+"""Percent: less than this that only moved between functions is not worth a word."""
+
+
+class Outcome(Protocol):
+    """What a bisection comes to."""
+
+    def verdict(self, question: Question, test: str) -> Verdict:
+        """In words, for the question and the test that it answers."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the ends showed: the step from good to bad by metric, and by metric that was looked at the smallest step, in
+    percent, that would have been seen."""
+
+    steps: Mapping[str, Step] = field(default_factory=dict)
+    visible: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class UnmeasurableEnd:
+    """An end, which has a `name`, cannot be built or probed."""
+
+    name: str
+    sha: str
+    why: str
+
+    def verdict(self, question: Question, test: str) -> Verdict:
+        """In words."""
+        return Verdict(
+            Kind.UNBUILDABLE,
+            f"{self.name} ({self.sha[:12]}) cannot be measured: {self.why}",
+            notes=("choose a neighbouring commit as the end, or add a rule to compiler-matrix.yaml",),
+        )
+
+
+@dataclass(frozen=True)
+class EqualCode:
+    """Both ends do the same when run."""
+
+    def verdict(self, question: Question, test: str) -> Verdict:
+        """In words."""
+        names = f"{question.good} and {question.bad}"
+        return Verdict(Kind.NO_REGRESSION, f"no {question.find.value}: the code of {names} is equal")
+
+
+@dataclass(frozen=True)
+class Cancelling:
+    """The largest change of one function between the ends, in percent of good's total: after cost that only moved is
+    taken out (`net`), and with it (`gross`)."""
+
+    net: float
+    gross: float
+
+    def note(self) -> str:
+        """What it says of steps that cancel in the total."""
+        moved = (
+            f" if cost only moved between functions, else {self.gross:.2f} %"
+            if self.gross >= self.net + LEAST_MOVED
+            else ""
+        )
+        return f"steps that cancel in the total are at most {self.net:.2f} % per function{moved}"
+
+
+@dataclass(frozen=True)
+class TooSmall:
+    """The ends differ by less than is looked for or could be seen."""
+
+    seen: Seen
+    cancelling: Cancelling | None = None
+
+    def verdict(self, question: Question, test: str) -> Verdict:
+        """In words."""
+        parts = " or ".join(f"{percent:.2f} % in {metric}" for metric, percent in self.seen.visible.items())
+        return Verdict(
+            Kind.NO_REGRESSION,
+            f"no {question.find.value} from {question.good} to {question.bad}: one of {parts} would have been seen",
+            ends=self.seen.steps,
+            smallest_visible=self.seen.visible,
+            notes=(self.cancelling.note(),) if self.cancelling else (),
+        )
+
+
+@dataclass(frozen=True)
+class OtherWay:
+    """The ends differ, but not in the direction that is asked for."""
+
+    seen: Seen
+    metric: str
+    change: Step
+
+    def verdict(self, question: Question, test: str) -> Verdict:
+        """In words."""
+        other = opposite(question.find)
+        word = "cheaper" if self.change.percent < 0 else "costlier"
+        return Verdict(
+            Kind.IMPROVEMENT if other is Find.IMPROVEMENT else Kind.NO_REGRESSION,
+            f"{question.bad} is {word} than {question.good} ({self.change.percent:+.2f} % {self.metric}): "
+            f"no {question.find.value}",
+            metric=self.metric,
+            ends=self.seen.steps,
+            smallest_visible=self.seen.visible,
+            notes=(
+                f"to find what changed it: bisect start {question.good} {question.bad} --test {test} --find {other}",
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class AtFork:
+    """The whole difference is there where the lines of good and bad parted."""
+
+    seen: Seen
+    metric: str
+    fork: str
+
+    def verdict(self, question: Question, test: str) -> Verdict:
+        """In words."""
+        return Verdict(
+            Kind.FORK_POINT,
+            f"the difference is already there at the fork point {self.fork[:12]}: nothing after it on the way to "
+            f"{question.bad} adds to it; what sets {question.good} apart is on its own branch",
+            metric=self.metric,
+            ends=self.seen.steps,
+            smallest_visible=self.seen.visible,
+            notes=(
+                f"to find the commit of the good branch: bisect start {self.fork[:12]} {question.good} "
+                f"--test {test} --find {opposite(question.find)}",
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class OtherDefaults:
+    """Changed defaults explain the step; `settings` are what the user would set to take each of them out."""
+
+    seen: Seen
+    metric: str
+    change: Step
+    defaults: tuple[ChangedDefault, ...]
+    settings: tuple[str, ...]
+
+    def verdict(self, question: Question, test: str) -> Verdict:
+        """In words."""
+        names = ", ".join(f"{found.variable} ({found.good} → {found.bad})" for found in self.defaults)
+        return Verdict(
+            Kind.CHANGED_DEFAULT,
+            f"a changed default explains the step of {self.change.percent:+.2f} %: {names}",
+            metric=self.metric,
+            ends=self.seen.steps,
+            defaults=self.defaults,
+            notes=tuple(f"--set {setting} takes it out" for setting in self.settings),
+        )
+
+
+@dataclass(frozen=True)
+class NotReproduced:
+    """The ends differed by `change` at first, and by `remainder` percent over more readings, from `fork` on if there is
+    one: surely less than what is looked for if `small`, else noise hides whether they do."""
+
+    seen: Seen
+    yardstick: Yardstick
+    change: Step
+    remainder: float
+    small: bool
+    fork: str | None
+
+    def verdict(self, question: Question, test: str) -> Verdict:
+        """In words."""
+        metric, least = self.yardstick.metric, self.yardstick.min_step
+        rest = (
+            f"less than the smallest step looked for, {least:.2f} %"
+            if self.small
+            else f"not sure: {self.seen.visible[metric]:.2f} % would have been"
+        )
+        searched = f"from the fork point {self.fork[:12]} on " if self.fork else ""
+        return Verdict(
+            Kind.NO_REGRESSION,
+            f"the ends differed by {self.change.percent:+.2f} % {metric} at first, and {searched}"
+            f"by {self.remainder:+.2f} % over more readings, which is {rest}",
+            metric=metric,
+            ends=self.seen.steps,
+            smallest_visible=self.seen.visible,
+            remainder=self.remainder,
+        )
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """The line was searched and its steps confirmed: the culprits, by their share, and what can't be told apart."""
+
+    seen: Seen
+    yardstick: Yardstick
+    line: Line
+    done: Done
+    culprits: tuple[Culprit, ...]
+    groups: tuple[Group, ...]
+
+    def verdict(self, question: Question, test: str) -> Verdict:
+        """In words."""
+        kind = Kind.CULPRIT if self.culprits else Kind.ONE_OF if self.groups else Kind.NO_REGRESSION
+        return Verdict(
+            kind,
+            self._sentence(kind),
+            metric=self.yardstick.metric,
+            ends=self.seen.steps,
+            culprits=self.culprits,
+            groups=self.groups,
+            smallest_visible={**self.seen.visible, self.yardstick.metric: self.yardstick.min_step},
+            remainder=self.done.remainder,
+            notes=(*map(self._moved, self.done.shifts), *self._left(asked_for_all=question.min_step is not None)),
+        )
+
+    def _sentence(self, kind: Kind) -> str:
+        metric = self.yardstick.metric
+        if kind is Kind.CULPRIT:
+            first, *others = self.culprits
+            size = f"{first.steps[metric].percent:+.2f} % {metric}"
+            more = f", and {len(others)} more with smaller shares" if others else ""
+            return f"{first.sha[:12]} {first.subject} ({size} against its parent){more}"
+        if kind is Kind.ONE_OF:
+            group = self.groups[0]
+            return f"one of these {len(group.commits)} commits ({group.percent:+.2f} % {metric}): {group.why}"
+        among = len(self.line.commits()) - 1
+        return (
+            f"the ends differ, but no step of {self.yardstick.min_step:.2f} % or more is among the {among} candidates"
+        )
+
+    def _moved(self, shift: Found) -> str:
+        """Of a place where cost changed and the total did not, or the other way."""
+        opposes = -self.yardstick.direction * shift.percent >= self.yardstick.min_step
+        return (
+            f"after {self.line.built(shift.low)[:12]} up to {self.line.built(shift.high)[:12]} "
+            f"{'there is a step the other way' if opposes else 'cost moved or cancelled'}: "
+            f"{shift.percent:+.2f} % in total, {shift.largest:.2f} % in one function"
+        )
+
+    def _left(self, *, asked_for_all: bool) -> list[str]:
+        """Of what was not split and not searched."""
+        notes = []
+        if self.done.hidden:
+            notes.append(
+                f"what cancels within an unsplit interval is at most {self.done.hidden:.2f} % per function, without "
+                "what seems to have moved from one function to another"
+            )
+        some_left = self.yardstick.direction * self.done.remainder >= self.yardstick.min_step
+        if self.yardstick.regime is Regime.NOISY and not asked_for_all and some_left:
+            notes.append(
+                f"{self.done.remainder:+.2f} % of the difference is not in these steps and was not searched further; "
+                "`--min-step` asks for every step of that size"
+            )
+        return notes
+
+
+def opposite(find: Find) -> Find:
+    """The other way."""
+    return Find.IMPROVEMENT if find is Find.REGRESSION else Find.REGRESSION
+
+
+def reasons(line: Line, found: Found, dead: Mapping[int, str], regime: Regime) -> str:
+    """Why the candidates of a step that was searched to its end cannot be told apart; `dead` maps a number that cannot
+    be measured to why."""
+    between = range(found.low + 1, found.high)
+    failed = [number for number in between if number in dead]
+    told = []
+    if regime is Regime.NOISY and len(failed) < len(between):
+        told.append(f"noise hides which; one of them has the step with P = {min(1.0, found.probability):.3f}")
+    if failed:
+        tried = f"{len(failed)} between {'was' if len(failed) == 1 else 'were'} tried and cannot be measured"
+        told.append(f"{tried} ({line.built(failed[0])[:12]}: {dead[failed[0]]})")
+    if found.untried:
+        told.append(f"{found.untried} more fail alike on both sides and were not tried")
+    return "; ".join(told)

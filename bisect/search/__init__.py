@@ -1,0 +1,1 @@
+"""PURE: observations become the next commit to measure, or a verdict."""

@@ -1,0 +1,230 @@
+"""PURE: raw readings of commits → readings in percent with disturbances drawn in, and each commit's level.
+
+A host drifts: what was read at different times is compared through what was read beside it. The levels are a
+generalised least squares fit in which the drift is a random walk, of a size that the readings themselves tell.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
+
+CLIP_BELOW, CLIP_ABOVE = 3.0, 2.5
+"""Readings are drawn in to so many standard deviations around a median of their commit's; disturbances mostly add."""
+
+NEAR, PAUSE_H = 5, 1 / 6
+"""A median is of at most so many readings of a commit, without a pause of so many hours between any two."""
+
+DRIFTS_IN_NOISE = ((0.0, 0.6), (0.1, 0.1), (0.3, 0.1), (1.0, 0.1), (3.0, 0.05), (10.0, 0.05))
+"""Spread of the drift after an hour (it grows with the root of time), in units of the noise, with its prior
+probability: it shifts the levels that readings of different times are compared by."""
+
+BLUR = 0.3
+"""Drift within a stretch of more than this part of the noise of a visit's mean calls for more and shorter visits."""
+
+_SMALLEST_SIGMA = 1e-6
+_FEW_VISITS, _MOST_VISITS, _VISITS_OF_ONE = 64, 128, 4
+_STRETCH_H = 1 / 12
+_LONGER = 1.25
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One probe: what commit `number` cost, in any unit, measured at `at_s` seconds."""
+
+    number: int
+    value: float
+    at_s: float
+
+
+@dataclass(frozen=True)
+class Visits:
+    """Readings of one commit within one stretch of time, for all commits and stretches: `number`, mean `percent` and
+    count `taken` of each; `walk` is the covariance (visits x visits, in percent²) that a drift of 1 percent per root
+    hour gives to the means. The stretches are `stretch_h` hours long."""
+
+    number: Numbers
+    percent: Array
+    taken: Array
+    walk: Array
+    stretch_h: float = 0.0
+
+
+@dataclass(frozen=True)
+class Digest:
+    """Readings made ready: `number`, `percent` (above the good end's level, outliers drawn in) and `hour` (since the
+    first) of each, in the order of time; `sigma` is the standard deviation of one reading in percent; `level` is the
+    good end's, in the readings' unit. `averages` maps a number to the mean of its percent with drift taken out;
+    `spread` is the covariance of those, in the order of the numbers. There are at most `most_visits` visits.
+    """
+
+    number: Numbers
+    percent: Array
+    hour: Array
+    sigma: float
+    visits: Visits
+    averages: Mapping[int, float] = field(default_factory=dict)
+    spread: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    level: float = 1.0
+    most_visits: int = 0
+
+    def count(self, number: int) -> int:
+        """How often a number was read."""
+        return int((self.number == number).sum())
+
+    def difference(self, low: int, high: int) -> tuple[float, float]:
+        """Change from one number that was read to another in percent, and its standard error."""
+        order = list(self.averages)
+        i, j = order.index(low), order.index(high)
+        variance = self.spread[i, i] + self.spread[j, j] - 2 * self.spread[i, j]
+        return self.averages[high] - self.averages[low], math.sqrt(max(0.0, float(variance)))
+
+    def inside(self, low: int, high: int) -> "Digest":
+        """The part of the range from one number to another, renumbered from 0; its levels are still those that all
+        readings tell, for its numbers may have been read beside one that is not in it."""
+        order = np.asarray(list(self.averages))
+        kept, there = (order >= low) & (order <= high), (self.number >= low) & (self.number <= high)
+        number, percent, hour = self.number[there] - low, self.percent[there], self.hour[there]
+        return replace(
+            self,
+            number=number,
+            percent=percent,
+            hour=hour,
+            visits=_visits(number, percent, hour, self.most_visits),
+            averages={n - low: mean for n, mean in self.averages.items() if low <= n <= high},
+            spread=self.spread[np.ix_(kept, kept)],
+        )
+
+
+def digest(readings: Sequence[Reading]) -> Digest:
+    """Readings in percent of the good end's median, drawn in towards a median of their own commit's readings around
+    that time. A clock that was set back stands still.
+    """
+    number = np.asarray([r.number for r in readings], dtype=np.int64)
+    value = np.asarray([r.value for r in readings])
+    at_s = np.maximum.accumulate(np.asarray([r.at_s for r in readings]))
+    if not len(number):
+        return Digest(number, value, at_s, math.inf, Visits(number, value, value, np.zeros((0, 0))))
+    level = float(np.median(value[number == number.min()]))
+    percent = (value / level - 1) * 100
+    hour = (at_s - at_s[0]) / 3600
+    own = {int(n): np.flatnonzero(number == n) for n in np.unique(number)}
+    sigma = noise_of([percent[places] for places in own.values()])
+    for places in own.values():
+        if len(places) > 1:
+            centre = _centres(percent[places], hour[places])
+            below, above = centre - CLIP_BELOW * sigma, centre + CLIP_ABOVE * sigma
+            percent[places] = np.clip(percent[places], below, above)
+    # Disturbances that were drawn in are noise now.
+    sigma = noise_of([percent[places] for places in own.values()])
+    most = _FEW_VISITS
+    visits = _visits(number, percent, hour, most)
+    means, spread, drift = levels(visits, sigma)
+    blurred = drift * math.sqrt(visits.stretch_h) > BLUR * sigma * math.sqrt(len(visits.taken) / len(number))
+    allowed = min(_VISITS_OF_ONE * len(own), _MOST_VISITS)
+    if blurred and visits.stretch_h > _STRETCH_H and allowed > most:
+        most = allowed
+        visits = _visits(number, percent, hour, most)
+        means, spread, _ = levels(visits, sigma)
+    averages = dict(zip(own, means.tolist(), strict=True))
+    return Digest(number, percent, hour, sigma, visits, averages, spread, level, most)
+
+
+def noise_of(series: Sequence[Array]) -> float:
+    """Standard deviation of one reading, from successive differences within each commit's (von Neumann): drift hardly
+    enters these.
+
+    Differences over four robust deviations are left out: outliers are not noise. Few differences know the variance
+    badly; it is inflated as in Student's t. Infinite without any.
+    """
+    ordered = np.sort(np.concatenate([np.abs(np.diff(own)) for own in series]))
+    if not len(ordered):
+        return math.inf
+    robust = float(np.median(ordered)) / (0.6745 * math.sqrt(2))
+    kept = ordered[ordered <= max(4 * math.sqrt(2) * robust, _SMALLEST_SIGMA)]
+    variance = float(np.mean(kept**2)) / 2 if len(kept) else robust**2
+    freedom = max(1, round(len(kept) * 2 / 3))
+    inflated = variance * (freedom / (freedom - 2) if freedom > 4 else 2.0)
+    return max(math.sqrt(inflated), _SMALLEST_SIGMA)
+
+
+def levels(visits: Visits, sigma: float) -> tuple[Array, Array, float]:
+    """Level of each number that was visited, in their order, the covariance of these, and the drift per root hour.
+
+    Every number has a level of its own. The drift is the root mean square over `DRIFTS_IN_NOISE`, each weighed by its
+    restricted likelihood (Patterson and Thompson 1971), in which the levels are integrated out.
+    """
+    numbers = np.unique(visits.number)
+    design = (visits.number[:, None] == numbers[None, :]).astype(float)
+    if not math.isfinite(sigma):
+        means = (design.T @ (visits.percent * visits.taken)) / (design.T @ visits.taken)
+        return means, np.diag(np.full(len(numbers), math.inf)), 0.0
+    noise = np.diag(sigma**2 / visits.taken)
+    squares = np.asarray([(drift * sigma) ** 2 for drift, _ in DRIFTS_IN_NOISE])
+    _, _, evidence = _fit(noise + squares[:, None, None] * visits.walk, design, visits.percent)
+    evidence += np.log([prior for _, prior in DRIFTS_IN_NOISE])
+    weights = np.exp(evidence - evidence.max())
+    square = float(squares @ weights / weights.sum())
+    means, spread, _ = _fit(noise + square * visits.walk, design, visits.percent)
+    return means, spread, math.sqrt(square)
+
+
+def _fit(covariance: Array, design: Array, values: Array) -> tuple[Array, Array, Array]:
+    """Generalised least squares: coefficients, their covariance, and the restricted log likelihood; of each, if there
+    are several covariances."""
+    weighted = np.linalg.solve(covariance, np.column_stack([design, values]))
+    precision = design.T @ weighted[..., :-1]
+    spread = np.linalg.inv(precision)
+    explained = design.T @ weighted[..., -1:]
+    means = spread @ explained
+    misfit = weighted[..., -1] @ values - (means * explained).sum(axis=(-2, -1))
+    size = np.linalg.slogdet(covariance)[1] + np.linalg.slogdet(precision)[1]
+    return means[..., 0], spread, -0.5 * (size + misfit)
+
+
+def _centres(values: Array, hour: Array) -> Array:
+    """For each of one commit's readings the median of those next to it in time: of as many as NEAR with no long pause
+    in between, for the host may have drifted meanwhile. A reading with a pause before and after it gets the median of
+    its neighbours all the same.
+
+    With an even count it is the lower of the two middle ones, since disturbances mostly add.
+    """
+    lonely = _running_medians(values)
+    starts = np.flatnonzero(np.diff(hour, prepend=-math.inf) > PAUSE_H)
+    if len(starts) == 1:
+        return lonely
+    runs = np.split(np.arange(len(values)), starts[1:])
+    return np.concatenate([_running_medians(values[run]) if len(run) > 1 else lonely[run] for run in runs])
+
+
+def _running_medians(values: Array) -> Array:
+    if len(values) <= NEAR:
+        return np.full(len(values), np.sort(values)[(len(values) - 1) // 2])
+    windows = np.sort(np.lib.stride_tricks.sliding_window_view(values, NEAR), axis=1)
+    medians = windows[:, (NEAR - 1) // 2]
+    return np.asarray(medians[np.clip(np.arange(len(values)) - NEAR // 2, 0, len(medians) - 1)])
+
+
+def _visits(number: Numbers, percent: Array, hour: Array, most: int) -> Visits:
+    """Readings put together by commit and stretch of time; the stretches grow until the visits are at most so many.
+
+    A random walk's values at two times have the earlier time as their covariance: the time during which both were still
+    to come. Averaged over the readings of two visits it integrates the product of the parts of both still to come.
+    """
+    stretch, numbers = _STRETCH_H, int(number.max()) + 1
+    while True:
+        slots = (hour // stretch).astype(np.int64)
+        keys, place = np.unique(slots * numbers + number, return_inverse=True)
+        if len(keys) <= most or stretch > hour[-1]:
+            break
+        stretch *= _LONGER
+    taken = np.bincount(place).astype(float)
+    means = np.bincount(place, weights=percent) / taken
+    member = (place[None, :] == np.arange(len(taken))[:, None]) / taken[:, None]
+    to_come = member[:, ::-1].cumsum(axis=1)[:, ::-1]
+    return Visits(keys % numbers, means, taken, (to_come * np.diff(hour, prepend=0.0)) @ to_come.T, stretch)

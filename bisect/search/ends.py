@@ -1,0 +1,142 @@
+"""PURE: what the measured ends say before anything between them is built."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import ceil
+
+from cpubisect.base.plain import Plain
+from cpubisect.search.stats import Step, spread_percent
+
+DEFAULT_MIN_STEP = 0.5
+"""Percent: the floor of the smallest step looked for, as in the instruction metrics of rustc-perf's 'small' class."""
+
+SHARE_OF_WHOLE = 0.1
+"""By default a step must be this part of the whole difference to be looked for."""
+
+NOISE_FACTOR = 3.0
+"""A count must differ by this many times its own spread between repeats to count as a step."""
+
+MOST_REPEATS = 5
+"""An instruction count is repeated at most so often per commit."""
+
+IGNORED_VARIABLES = (
+    "basedir",
+    "character_sets_dir",
+    "datadir",
+    "general_log_file",
+    "gtid",
+    "hostname",
+    "innodb_data_home_dir",
+    "innodb_log_group_home_dir",
+    "innodb_undo_directory",
+    "innodb_version",
+    "last_insert",
+    "lc_messages",
+    "license",
+    "log_bin_basename",
+    "log_bin_index",
+    "log_error",
+    "pid_file",
+    "plugin_dir",
+    "port",
+    "protocol_version",
+    "pseudo_",
+    "rand_seed",
+    "relay_log",
+    "secure_file",
+    "server_uuid",
+    "slave_load_tmpdir",
+    "slow_query_log_file",
+    "socket",
+    "system_time_zone",
+    "timestamp",
+    "tls_version",
+    "tmpdir",
+    "version",
+    "wsrep",
+)
+"""Prefixes of variables that differ between any two servers or say nothing about cost."""
+
+
+class Regime(StrEnum):
+    """How the search observes a commit."""
+
+    EXACT = "exact"
+    NOISY = "noisy"
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """How commits are compared in this bisection: `repeats` counts per commit in the exact regime, steps from
+    `min_step` percent on, `direction` +1 for regressions."""
+
+    metric: str
+    regime: Regime
+    repeats: int
+    min_step: float
+    direction: int
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Instruction counts per query of repeated probes of the two ends."""
+
+    good: Sequence[float]
+    bad: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to count: `repeats` probes per commit; steps under `min_step` percent are not looked for; `visible` is the
+    smallest step, in percent, that this counting would have shown at all."""
+
+    repeats: int
+    min_step: float
+    visible: float
+
+
+def counting_plan(counts: Counts, whole_percent: float, wanted: float | None) -> Plan:
+    """The plan for searching on instructions, given the ends' counts and their difference in percent.
+
+    Repeats grow with the square of the spread over a quarter of the smallest step, as an error of a mean shrinks.
+    """
+    spread = max(spread_percent(counts.good), spread_percent(counts.bad))
+    floor = max(DEFAULT_MIN_STEP, abs(whole_percent) * SHARE_OF_WHOLE) if wanted is None else wanted
+    repeats = min(MOST_REPEATS, max(1, ceil((spread / (floor / 4)) ** 2)))
+    visible = NOISE_FACTOR * spread / repeats**0.5
+    return Plan(repeats, max(floor, visible), max(visible, 0.001))
+
+
+def ruled_out(change: Step, direction: int, at_least: float) -> bool:
+    """True if the step's interval leaves no room for one of so many percent the wanted way."""
+    return (change.high if direction > 0 else -change.low) < at_least
+
+
+@dataclass(frozen=True)
+class ChangedVariable(Plain):
+    """A server variable with another value than before; None where the server has none of that name."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+def changed_variables(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[ChangedVariable, ...]:
+    """What differs between the variables of two servers, by name; nothing where one of them has not been read."""
+    if not before or not after:
+        return ()
+    return tuple(
+        ChangedVariable(name, before.get(name), after.get(name))
+        for name in sorted(before.keys() | after.keys())
+        if before.get(name) != after.get(name) and not name.lower().startswith(IGNORED_VARIABLES)
+    )
+
+
+def changed_defaults(good: Mapping[str, str], bad: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Variables both servers have with different values that nobody set, as name → (good's, bad's)."""
+    return {
+        found.name: (found.before, found.after)
+        for found in changed_variables(good, bad)
+        if found.before is not None and found.after is not None
+    }

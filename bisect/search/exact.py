@@ -1,0 +1,264 @@
+"""PURE: what is measured so far → which commit to build next, or where the steps are.
+
+The line is numbered 0 (the good end) to `size` - 1 (the bad end); a number stands for a class of commits that share
+one binary. Costs are exact or means known well enough; unobservable numbers stay candidates that can't be told apart.
+
+The interval to split next is the one whose largest change of a single function is greatest, among those whose total
+changed by at least the smallest step wanted: a function-level change dilutes less than the total, so several
+culprits come out largest first. Intervals whose total hides steps that cancel come after those; cost that merely
+moved from one function to another is netted out first.
+
+Within it, the number is measured that tells most about the place of the step per second: prior weights say where the
+step may be, prices what a measurement costs. Wrong weights cannot cost much: a split that could make a search longer
+than halving by more than SPARE builds is not made.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from cpubisect.search.costs import Cost, named_changes, net_of_shifts
+from cpubisect.search.stats import entropy, uncertainty
+
+SPARE = 2
+"""A search for one step never takes more builds than halving its range, and so many, where all can be built."""
+
+STRONG_SUSPECT, NEARLY_BEST = 8.0, 0.7
+"""A candidate of so many times the average weight is measured before others, or the one before it, where that tells at
+least this part of what the best measurement does per second."""
+
+Weigh = Callable[[int, int], Sequence[float]]
+"""From two measured numbers to the prior weights of the numbers after the first, up to the second."""
+
+Price = Callable[[int], float]
+"""Seconds that measuring a number takes."""
+
+
+@dataclass(frozen=True)
+class State:
+    """All a decision depends on.
+
+    `dead` maps an unobservable number to why (its first error line); `min_step` is the smallest step wanted, in percent
+    of the good end's total; `direction` is +1 to find regressions and -1 for improvements. `tried` are the numbers that
+    were measured or failed between the ends, in that order, and `free` those that cost no build.
+    """
+
+    size: int
+    costs: Mapping[int, Cost]
+    dead: Mapping[int, str] = field(default_factory=dict)
+    min_step: float = 1.0
+    direction: int = 1
+    tried: tuple[int, ...] = ()
+    free: frozenset[int] = frozenset()
+
+    def with_cost(self, number: int, cost: Cost) -> "State":
+        """The state after a number was measured."""
+        return replace(self, costs={**self.costs, number: cost}, tried=(*self.tried, number))
+
+    def with_failure(self, number: int, why: str) -> "State":
+        """The state after a number turned out to be unobservable."""
+        return replace(self, dead={**self.dead, number: why}, tried=(*self.tried, number))
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Build and probe `number` next, because of `why`: it lies between `low` and `high`, which are measured."""
+
+    number: int
+    why: str
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """A step that cannot be split further: it happened after `low` and not after `high`, both measured.
+
+    `percent` is the change of the total and `largest` the greatest change of one function, both in percent of the good
+    end's total; `untried` counts the numbers between that were presumed as unbuildable as their neighbours on both
+    sides; `probability` is how sure its place is (1 for an exact metric).
+    """
+
+    low: int
+    high: int
+    percent: float
+    largest: float
+    untried: int = 0
+    probability: float = 1.0
+
+    @property
+    def single(self) -> bool:
+        """True if just one number, `high`, can be the culprit."""
+        return self.high - self.low == 1
+
+
+@dataclass(frozen=True)
+class Done:
+    """The search is over: `steps` in the wanted direction, largest first; `shifts` are leaves where cost moved or
+    cancelled; `remainder` is what the steps leave unexplained of the whole change, in percent; `hidden` is the
+    largest per-function change inside any interval that was left unsplit, in percent. If noise let the difference of
+    the ends not be reproduced, `unsure` is the smallest one, in percent, that would have been, and `small` says whether
+    it is surely less than the smallest step wanted."""
+
+    steps: tuple[Found, ...]
+    shifts: tuple[Found, ...]
+    remainder: float
+    hidden: float
+    unsure: float | None = None
+    small: bool = False
+
+
+def even(low: int, high: int) -> Sequence[float]:
+    """No prior knowledge: all numbers weigh alike."""
+    return [1.0] * (high - low)
+
+
+def alike(number: int) -> float:
+    """No knowledge of prices: all numbers cost the same."""
+    return 1.0
+
+
+def next_move(state: State, weigh: Weigh = even, price: Price = alike) -> Measure | Done:
+    """Decide; raises ValueError unless both ends are measured."""
+    if 0 not in state.costs or state.size - 1 not in state.costs:
+        raise ValueError("both ends must be measured before the search")
+    open_intervals: list[tuple[tuple[bool, float], int, int]] = []
+    steps: list[Found] = []
+    shifts: list[Found] = []
+    hidden = 0.0
+    measured = sorted(state.costs)
+    presumed = presumed_dead(state)
+    for low, high in itertools.pairwise(measured):
+        total = percent_change(state, low, high)
+        largest = largest_change(state, low, high)
+        goes_on = [n for n in range(low + 1, high) if n not in state.dead and n not in presumed]
+        wanted = state.direction * total >= state.min_step
+        if goes_on and (wanted or largest >= state.min_step):
+            open_intervals.append(((wanted, largest), low, high))
+        elif goes_on:
+            hidden = max(hidden, largest)
+        elif wanted:
+            untried = sum(1 for n in range(low + 1, high) if n in presumed)
+            steps.append(Found(low, high, total, largest, untried))
+        elif largest >= state.min_step:
+            shifts.append(Found(low, high, total, largest))
+    if open_intervals:
+        (wanted, largest), low, high = max(open_intervals, key=lambda item: (item[0], -item[1]))
+        number, share = split_point(state, low, high, presumed, weigh(low, high), price)
+        kind = "largest change of one function" if wanted else "steps that may cancel"
+        return Measure(
+            number,
+            f"{kind} {largest:.2f} % among {high - low} candidates, {share:.0%} of the suspicion at or before this one",
+            low,
+            high,
+        )
+    steps.sort(key=lambda found: -abs(found.percent))
+    whole = percent_change(state, 0, state.size - 1)
+    return Done(tuple(steps), tuple(shifts), whole - sum(found.percent for found in steps), hidden)
+
+
+def percent_change(state: State, low: int, high: int) -> float:
+    """Change of the total between two measured numbers, in percent of the good end's total."""
+    return (state.costs[high].total - state.costs[low].total) / state.costs[0].total * 100
+
+
+def largest_change(state: State, low: int, high: int, *, net: bool = True) -> float:
+    """The greatest change of one function between two measured numbers, in percent of the good end's total, after cost
+    that only moved is taken out if `net`.
+
+    Without a profile it is the change of the total.
+    """
+    before, after = state.costs[low], state.costs[high]
+    if not before.functions or not after.functions:
+        return abs(percent_change(state, low, high))
+    changes = named_changes(before, after)
+    if net:
+        changes = net_of_shifts(changes)
+    return max((abs(change) for change in changes.values()), default=0.0) / state.costs[0].total * 100
+
+
+def presumed_dead(state: State) -> set[int]:
+    """Untried numbers between two unobservable ones that failed alike, with nothing measured between them."""
+    presumed: set[int] = set()
+    failures = sorted(state.dead)
+    for low, high in itertools.pairwise(failures):
+        same_reason = state.dead[low] == state.dead[high]
+        if same_reason and not any(n in state.costs for n in range(low + 1, high)):
+            presumed.update(range(low + 1, high))
+    return presumed
+
+
+def split_point(
+    state: State, low: int, high: int, presumed: set[int], weights: Sequence[float], price: Price
+) -> tuple[int, float]:
+    """The number inside an interval that tells most per second, and the part of the prior weight up to it.
+
+    What it tells is the entropy of that part, in bits: a measurement says on which side the step is. Among nearly equal
+    ones a strong suspect or the commit before it comes first: that is often the whole search (Findit tests its suspect
+    and the parent first, and needs two builds instead of five). A binary that is there already is taken although it
+    halves less well.
+
+    A commit next to one that can't be built is likely no better: its worth grows with the distance, relative to the
+    length of the interval (an exponential with the scale of an eighth of it), so that the ends of an unbuildable
+    range are found in a few steps instead of one by one.
+    """
+    alive = [n for n in range(low + 1, high) if n not in state.dead and n not in presumed]
+    left = _allowance(state, low, high)
+    allowed = [n for n in alive if n in state.free or 1 + halvings(max(n - low, high - n)) <= left]
+    whole = sum(weights)
+    shares = dict(zip(range(low + 1, high + 1), itertools.accumulate(weights), strict=True))
+    scale = max(1.0, (high - low) / 8)
+    dead = [n for n in state.dead if low < n < high]
+
+    def away_from_failures(number: int) -> float:
+        distance = min((abs(number - failure) for failure in dead), default=math.inf)
+        return 1.0 if distance == math.inf else 1 - math.exp(-distance / scale)
+
+    def suspicion(number: int) -> float:
+        weight = max(weights[number - low - 1], weights[number - low])
+        return weight if weight * (high - low) >= STRONG_SUSPECT * whole else 0.0
+
+    def off_middle(number: int) -> float:
+        return abs(number - (low + high) / 2)
+
+    # Failures may have left nothing that keeps to the allowance.
+    pool = allowed or alive
+    bits = entropy([shares[n] / whole if whole else 0.0 for n in pool])
+    rates = {n: float(b) * away_from_failures(n) / price(n) for n, b in zip(pool, bits, strict=True)}
+    enough = NEARLY_BEST * max(rates.values())
+    best = max((n for n in pool if rates[n] >= enough), key=lambda n: (suspicion(n), rates[n], -off_middle(n)))
+    return best, shares[best] / whole if whole else 0.0
+
+
+def _allowance(state: State, low: int, high: int) -> int:
+    """Builds that may still be spent on this interval: those of halving the whole range and SPARE, less those that were
+    made for the intervals it came from. Failures don't count: halving would have met them too."""
+    first, last = 0, state.size - 1
+    spent = 0
+    for number in state.tried:
+        if first < number < last and number in state.costs:
+            spent += number not in state.free
+            if number <= low:
+                first = number
+            elif number >= high:
+                last = number
+    return halvings(state.size - 1) + SPARE - spent
+
+
+def halvings(candidates: int) -> int:
+    """Measurements that halving needs at most to find one of so many candidates."""
+    return max(0, candidates - 1).bit_length()
+
+
+def expected_builds(size: int) -> int:
+    """Builds that halving `size` numbers needs at most for one culprit, both ends included."""
+    return 2 + halvings(size - 1) if size > 1 else 2
+
+
+def expected_moves(weights: Sequence[float]) -> float:
+    """Measurements that finding one step is likely to take: the entropy of its place in bits (Shannon's bound, which
+    halving by weight comes near to); a step needs both its sides measured unless it is at an end."""
+    whole = sum(weights)
+    bits = uncertainty([weight / whole for weight in weights]) if whole else math.log2(max(1, len(weights)))
+    return max(bits, min(2.0, len(weights) - 1.0))

@@ -1,0 +1,56 @@
+"""What one bisection asks, resolved to commits; stored as it is, so that a resumed run asks exactly the same."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from cpubisect.base.metrics import Counter
+from cpubisect.base.plain import Plain
+
+
+class Find(StrEnum):
+    """Which way the wanted step goes."""
+
+    REGRESSION = "regression"
+    IMPROVEMENT = "improvement"
+
+    @property
+    def direction(self) -> int:
+        """+1 if the wanted step raises the cost, else -1."""
+        return 1 if self is Find.REGRESSION else -1
+
+
+class MetricChoice(StrEnum):
+    """What to search on: `auto` takes instructions where the ends differ in them, else CPU time."""
+
+    AUTO = "auto"
+    INSTRUCTIONS = "instructions"
+    CPU = "cpu"
+
+
+@dataclass(frozen=True)
+class Question(Plain):
+    """`good` and `bad` are the names given, `good_sha` and `bad_sha` what they resolved to; `repository` is a path.
+
+    `parameters` are, per test, its settings with those of the user's, `given`, that it knows applied; `min_step` is
+    the smallest step wanted, in percent, or None for the default; `toolchain` is a name of the matrix or None for its
+    preference; `matrix` is the path of the compiler matrix in use; `jobs` compile at once; `counter` is how
+    instructions are to be counted, None for the best that the host has.
+    """
+
+    engine: str
+    repository: str
+    good: str
+    bad: str
+    good_sha: str
+    bad_sha: str
+    tests: tuple[str, ...]
+    matrix: str
+    parameters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    given: Mapping[str, str] = field(default_factory=dict)
+    metric: MetricChoice = MetricChoice.AUTO
+    find: Find = Find.REGRESSION
+    min_step: float | None = None
+    toolchain: str | None = None
+    jobs: int = 2
+    counter: Counter | None = None

@@ -1,0 +1,155 @@
+"""PURE: the answer of a bisection: to each of its tests a verdict, of one of several kinds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Self
+
+from cpubisect.base.plain import Plain
+from cpubisect.search.ends import ChangedVariable
+from cpubisect.search.stats import Step
+
+
+class Kind(StrEnum):
+    """What a verdict says.
+
+    `culprit`: one or more commits, each confirmed against its parent. `one-of`: the step is among these commits,
+    which cannot be told apart. `no-regression`: the ends don't differ by what could have been seen. `improvement`:
+    the ends differ the other way. `fork-point`: the difference is on the good side's own branch. `changed-default`:
+    a server default changed, not the code. `unbuildable`: an end cannot be built or probed.
+    """
+
+    CULPRIT = "culprit"
+    ONE_OF = "one-of"
+    NO_REGRESSION = "no-regression"
+    IMPROVEMENT = "improvement"
+    FORK_POINT = "fork-point"
+    CHANGED_DEFAULT = "changed-default"
+    UNBUILDABLE = "unbuildable"
+
+
+@dataclass(frozen=True)
+class FunctionChange(Plain):
+    """One function's self cost in instructions per query, before and after."""
+
+    function: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class ChangedFile(Plain):
+    """Lines that a commit added to one file and removed from it; both None for a binary file."""
+
+    path: str
+    added: int | None
+    removed: int | None
+
+
+@dataclass(frozen=True)
+class Culprit(Plain):
+    """A commit whose step is confirmed: it and its parent were built and measured.
+
+    `steps` maps a metric to the change from parent to commit; `share` is its part of the whole difference between
+    the ends, as a ratio; `inside` names the merges it came in by, outermost first; `probability` is how sure the search
+    was of the commit before it was confirmed (None on an exact metric, where there is no doubt). `message` is the whole
+    commit message; `files` are what it changed against its first parent, the most changed first, and `more_files` says
+    how many were left out; `variables` are the server variables that changed from the parent's server to its own.
+    """
+
+    sha: str
+    parent: str
+    subject: str
+    author: str
+    date: str
+    steps: Mapping[str, Step]
+    functions: tuple[FunctionChange, ...] = ()
+    inside: tuple[str, ...] = ()
+    share: float | None = None
+    note: str = ""
+    probability: float | None = None
+    message: str = ""
+    files: tuple[ChangedFile, ...] = ()
+    more_files: int = 0
+    variables: tuple[ChangedVariable, ...] = ()
+
+
+@dataclass(frozen=True)
+class Group(Plain):
+    """Commits that can't be told apart: the step came after `after` and is there at `until`; `why` they can't."""
+
+    after: str
+    until: str
+    commits: tuple[str, ...]
+    percent: float
+    why: str
+    inside: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ChangedDefault(Plain):
+    """A server variable whose default differs between the ends and explains the step."""
+
+    variable: str
+    good: str
+    bad: str
+
+
+@dataclass(frozen=True)
+class Verdict(Plain):
+    """The answer: `ends` is the step from good to bad per metric; `smallest_visible` is, per metric, the smallest
+    step in percent that would have been seen; `remainder` is what the steps found leave unexplained, in percent of
+    the good end; `summary` is the answer in one sentence and `notes` is what else must be known."""
+
+    kind: Kind
+    summary: str
+    metric: str = ""
+    ends: Mapping[str, Step] = field(default_factory=dict)
+    culprits: tuple[Culprit, ...] = ()
+    groups: tuple[Group, ...] = ()
+    defaults: tuple[ChangedDefault, ...] = ()
+    smallest_visible: Mapping[str, float] = field(default_factory=dict)
+    remainder: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def found(self) -> tuple[tuple[Culprit, Step], ...]:
+        """The culprits, each with its step in the metric that was searched on."""
+        return tuple((culprit, culprit.steps[self.metric]) for culprit in self.culprits)
+
+
+MOST_TELLING = (
+    Kind.CULPRIT,
+    Kind.ONE_OF,
+    Kind.CHANGED_DEFAULT,
+    Kind.FORK_POINT,
+    Kind.IMPROVEMENT,
+    Kind.UNBUILDABLE,
+    Kind.NO_REGRESSION,
+)
+"""The kind of an answer to several tests is the first of these that one of them has."""
+
+
+@dataclass(frozen=True)
+class Answer(Plain):
+    """What a bisection says: `tests` maps each test to its verdict, while it runs only those that are done; `kind` is
+    that of the most telling of them, and `summary` holds those of all."""
+
+    kind: Kind
+    summary: str
+    tests: Mapping[str, Verdict]
+
+    @classmethod
+    def of(cls, verdicts: Mapping[str, Verdict], asked: Sequence[str]) -> Self:
+        """From the verdicts there are, by test, of a question that `asked` for these tests."""
+        said = [
+            f"{name}{found.kind}: {found.summary}" if (name := prefix(test, asked)) else found.summary
+            for test, found in verdicts.items()
+        ]
+        kind = min((found.kind for found in verdicts.values()), key=MOST_TELLING.index)
+        return cls(kind, "; ".join(said), dict(verdicts))
+
+
+def prefix(test: str, tests: Sequence[str]) -> str:
+    """What stands before what is said of one of some tests: its name and a colon, nothing if it is the only one."""
+    return f"{test}: " if len(tests) > 1 else ""

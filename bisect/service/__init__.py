@@ -1,0 +1,1 @@
+"""From what the user asks to a bisection that runs."""

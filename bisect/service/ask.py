@@ -1,0 +1,163 @@
+"""From what the user typed to a question: finds the repository and engine, resolves names, checks everything first."""
+
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cpubisect.base.engine import Engine
+from cpubisect.base.errors import UserError
+from cpubisect.base.home import Home
+from cpubisect.base.metrics import Counter
+from cpubisect.builders.catalog import builder_of
+from cpubisect.builders.recipes.matrix import Matrix, locate_matrix
+from cpubisect.builders.recipes.toolchain import find_ccache, installed_toolchains
+from cpubisect.history.history import History
+from cpubisect.history.mirrors import is_url, mirror_of, refresh
+from cpubisect.history.names import MOVING, Commit
+from cpubisect.search import events
+from cpubisect.search.events import Watch
+from cpubisect.search.question import Find, MetricChoice, Question
+from cpubisect.workloads.catalog import engines_with, find_test, settings, workload_of
+from cpubisect.workloads.counters.choice import choose, examine
+from cpubisect.workloads.host import tools
+
+
+@dataclass(frozen=True)
+class Ask:
+    """The arguments of `bisect start` as typed."""
+
+    good: str
+    bad: str
+    tests: tuple[str, ...]
+    repo: str | None
+    engine: str | None
+    metric: MetricChoice
+    find: Find
+    given: Mapping[str, str]
+    min_step: float | None
+    toolchain: str | None
+    matrix: Path | None
+    jobs: int
+    counter: Counter | None = None
+
+
+def ask(home: Home, asked: Ask, watch: Watch) -> Question:
+    """Check everything that can be checked before the first build; raises UserError with the next step."""
+    for name in (asked.good, asked.bad):
+        if name.startswith("-") or not name.strip():
+            raise UserError(f"{name!r} is not a commit", "give a version, tag, branch or commit")
+    if asked.counter is not None:
+        choose(examine(), asked.counter)
+    matrix = Matrix.load(asked.matrix)
+    url = _url(matrix, asked)
+    path = mirror_of(home, url) if url else Path(asked.repo or ".").expanduser().resolve()
+    history, engine = _open(path, matrix, asked)
+    if history.is_dirty():
+        watch(events.Notice(text=f"{path} has uncommitted changes: they are left alone and not built"))
+    tests = [find_test(engine, name) for name in dict.fromkeys(asked.tests)]
+    parameters = settings(engine, tests, asked.given)
+    ends = _ends(home, history, url, asked, watch)
+    good, bad = (commit.sha for commit in ends)
+    history.candidates(good, bad)
+    toolchain, systems = _recipes(matrix, engine, history, (good, bad), asked.toolchain)
+    find_ccache()
+    _look_for_programs(engine, systems)
+    return Question(
+        engine=engine.name,
+        repository=str(path),
+        good=asked.good,
+        bad=asked.bad,
+        good_sha=good,
+        bad_sha=bad,
+        tests=tuple(test.name for test in tests),
+        matrix=str((asked.matrix or locate_matrix()).resolve()),
+        parameters=parameters,
+        given=dict(asked.given),
+        metric=asked.metric,
+        find=asked.find,
+        min_step=asked.min_step,
+        toolchain=toolchain,
+        jobs=asked.jobs,
+        counter=asked.counter,
+    )
+
+
+def _url(matrix: Matrix, asked: Ask) -> str | None:
+    """The URL to clone: the one given, or the engine's where no repository was named."""
+    if asked.repo:
+        return asked.repo if is_url(asked.repo) else None
+    if asked.engine:
+        engine = matrix.engine(asked.engine)
+    else:
+        engines, names = matrix.engines(), " and ".join(repr(name) for name in asked.tests)
+        for name in asked.tests:
+            engines = engines_with(name, engines)
+        if not engines:
+            raise UserError(f"no engine has a test {names}", "`bisect tests` lists them all")
+        if len(engines) > 1:
+            raise UserError(f"{' and '.join(e.name for e in engines)} have a test {names}", "say which with --engine")
+        engine = engines[0]
+    if not engine.repository:
+        raise UserError(f"no public repository of {engine.name} is known", "name one with --repo")
+    return engine.repository
+
+
+def _ends(home: Home, history: History, url: str | None, asked: Ask, watch: Watch) -> tuple[Commit, Commit]:
+    """The commits that good and bad name; in a clone of ours after a fetch, if one is not there or may have moved."""
+    if not url:
+        return history.resolve_pair(asked.good, asked.bad)
+    try:
+        ends = history.resolve_pair(asked.good, asked.bad)
+    except UserError:
+        ends = None
+    if ends and not any(end.source in MOVING for end in ends):
+        return ends
+    watch(events.Progress(text=f"fetching what is new from {url}"))
+    try:
+        refresh(home, url)
+    except UserError as reason:
+        if not ends:
+            raise
+        watch(events.Notice(text=f"{reason.problem}: branches are taken as they were when they were fetched last"))
+    return history.resolve_pair(asked.good, asked.bad)
+
+
+def _look_for_programs(engine: Engine, systems: Iterable[str]) -> None:
+    """Raises UserError if a program is missing that a build by one of the systems, or every probe, needs."""
+    programs = builder_of(engine).systems
+    needed = [*workload_of(engine).programs, *(tool for system in systems for tool in programs[system])]
+    for tool in needed:
+        if shutil.which(tool.program) is None:
+            lacking = tools.tool(tool)
+            raise UserError(f"{tool.program} is {lacking.found}", lacking.fix)
+
+
+def _open(path: Path, matrix: Matrix, asked: Ask) -> tuple[History, Engine]:
+    if asked.engine:
+        engine = matrix.engine(asked.engine)
+        return History(path, engine), engine
+    history = History(path)
+    return history, history.detect_engine(matrix.engines())
+
+
+def _recipes(
+    matrix: Matrix, engine: Engine, history: History, ends: tuple[str, str], wanted: str | None
+) -> tuple[str | None, list[str]]:
+    """The compiler for the whole range and the build systems of its ends; raises UserError if an end has no recipe on
+    this host.
+
+    One compiler for all commits where the matrix allows it: a step between compilers would look like a regression.
+    """
+    toolchains = installed_toolchains()
+    here = [toolchain.name for toolchain in toolchains]
+    if wanted and here and wanted not in here:
+        raise UserError(f"no compiler {wanted!r} on this host", f"use {', '.join(here)}, or install it")
+    versions, systems = [], []
+    for sha in ends:
+        version = history.version_at(sha)
+        if version is None:
+            raise UserError(f"commit {sha[:12]} has no version file of {engine.name}", "is --engine right?")
+        versions.append(version)
+        systems.append(matrix.recipe(engine, sha, version, toolchains, prefer=wanted).system)
+    return wanted or matrix.shared_toolchain(engine, versions, toolchains), systems

@@ -1,0 +1,115 @@
+"""A recorded bisection is run to its verdict: interrupted, resumed, cancelled or finished, nothing is lost."""
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import FrameType
+
+from cpubisect.base.errors import UserError
+from cpubisect.base.metrics import Counter
+from cpubisect.base.scratch import remove_leftovers
+from cpubisect.builders.recipes.matrix import Matrix
+from cpubisect.builders.recipes.toolchain import installed_toolchains
+from cpubisect.history.history import History
+from cpubisect.records.registry import RESUMABLE, Registry
+from cpubisect.run.lab import HostLab
+from cpubisect.run.panel import answer
+from cpubisect.search import events
+from cpubisect.search.events import Event, Watch
+from cpubisect.search.question import MetricChoice, Question
+from cpubisect.search.verdict import Answer
+from cpubisect.workloads.catalog import find_test
+from cpubisect.workloads.counters.choice import choose, examine
+from cpubisect.workloads.host.host import fingerprint
+
+
+class Stopped(BaseException):
+    """The process was asked to end (SIGTERM, SIGHUP); like KeyboardInterrupt, nothing below may swallow it."""
+
+
+def begin(registry: Registry, question: Question, *, queued: bool = False) -> int:
+    """Record a new bisection on this host, to be run by the caller or, if `queued`, by a worker, and return its id."""
+    return registry.add(question, fingerprint(), queued=queued)
+
+
+def run(registry: Registry, bisection: int, watch: Watch, *, among: Sequence[str] = RESUMABLE) -> Answer | None:
+    """Run or continue a bisection to its verdict; None if it was cancelled meanwhile.
+
+    Raises UserError if its state is not `among` some, it is being run by another process, or the host can't go on;
+    KeyboardInterrupt or Stopped when interrupted. In every case all that was finished is kept and `run` may be
+    called again.
+    """
+    with registry.alone(bisection), _stoppable():
+        owner = {"pid": os.getpid(), "since": time.time()}
+        row = registry.store.bisection(bisection)
+        if not registry.store.change_state(bisection, among, "running", owner=owner):
+            raise UserError(f"bisection {bisection} is {row.state}", f"`bisect report {bisection}` shows its answer")
+        try:
+            remove_leftovers(registry.home.work)
+            lab = lab_of(registry, bisection, watch)
+            found = answer(lab, row.verdict, lambda v: registry.store.update_bisection(bisection, verdict=v))
+        except BaseException as error:
+            cancelled = registry.store.bisection(bisection).state == "cancelled"
+            if cancelled:
+                return None
+            with contextlib.suppress(UserError):
+                registry.store.change_state(bisection, ("running",), "interrupted", owner=None)
+                if isinstance(error, Exception):
+                    registry.store.add_event(bisection, events.Stopped(why=str(error)))
+            raise
+        registry.store.update_bisection(bisection, state="finished", finished=time.time(), owner=None, verdict=found)
+        return found
+
+
+def lab_of(registry: Registry, bisection: int, watch: Watch) -> HostLab:
+    """Where a bisection's builds and probes are made; raises UserError if the host lacks the counter it asks for."""
+    row = registry.store.bisection(bisection)
+    question = row.question
+    matrix = Matrix.load(Path(question.matrix))
+    engine = matrix.engine(question.engine)
+    tests = tuple(find_test(engine, name) for name in question.tests)
+    counter = Counter(row.counter) if row.counter else choose(examine(), question.counter).counter
+    if counter is Counter.NONE and question.metric is MetricChoice.INSTRUCTIONS:
+        raise UserError("this host cannot count instructions", "`bisect doctor` says why; or use --metric cpu")
+    if row.counter is None:
+        registry.store.update_bisection(bisection, counter=counter.value)
+
+    def journal(event: Event) -> None:
+        if event.kept:
+            registry.store.add_event(bisection, event)
+        watch(event)
+
+    return HostLab(
+        bisection=bisection,
+        question=question,
+        engine=engine,
+        test=tests[0],
+        tests=tests,
+        matrix=matrix,
+        toolchains=installed_toolchains(),
+        counter=counter,
+        history=History(Path(question.repository), engine),
+        home=registry.home,
+        store=registry.store,
+        watch=journal,
+    )
+
+
+@contextlib.contextmanager
+def _stoppable() -> Iterator[None]:
+    def stop(number: int, _frame: FrameType | None) -> None:
+        raise Stopped(signal.Signals(number).name)
+
+    before = {
+        number: signal.signal(number, stop)
+        for number in (signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

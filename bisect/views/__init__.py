@@ -1,0 +1,1 @@
+"""What is known of a bisection, gathered and typed: for report, page and terminal alike."""

@@ -1,0 +1,98 @@
+"""Reads from the store everything that is told of a bisection."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cpubisect.base.metrics import METRICS
+from cpubisect.history.mirrors import public_origin
+from cpubisect.records import queries
+from cpubisect.records.queries import SampleRow
+from cpubisect.records.registry import Registry
+from cpubisect.records.store import BisectionRow, BuildRow
+from cpubisect.search.ends import changed_variables
+from cpubisect.search.events import RegimeChosen
+from cpubisect.views.bisection import Asked, Bisection, Built, End, Recipe
+from cpubisect.views.measured import Measured, measured, variables
+from cpubisect.views.totals import totals
+
+
+def gather(registry: Registry, bisection: int) -> Bisection:
+    """Everything known of a bisection, finished or not; raises Missing for an unknown id."""
+    store = registry.store
+    row = store.bisection(bisection)
+    known = asked(registry, row)
+    samples = queries.samples(store, bisection)
+    twins = queries.twins(store, bisection)
+    by_test = {test: measured([probe for probe in samples if probe.test == test], twins) for test in known.tests}
+    subjects = {sha: subject for _, _, sha, _, subject in store.candidates(bisection)}
+    chosen = store.told(bisection, RegimeChosen)
+    return Bisection(
+        **vars(known),
+        regime={test: event.regime for test in known.tests for event in chosen if event.is_about(test)},
+        counter=row.counter,
+        created=row.created,
+        finished=row.finished,
+        host=row.host,
+        verdict=row.verdict,
+        variables=changed_variables(*variables(store, bisection, row.question)),
+        totals=totals(store, row),
+        commits=tuple(
+            _built(build, made, subjects.get(build.sha, ""), by_test, twins.get(build.sha))
+            for build, made in store.builds(bisection)
+        ),
+    )
+
+
+def asked(registry: Registry, row: BisectionRow) -> Asked:
+    """A bisection and what it asks."""
+    question = row.question
+    return Asked(
+        id=row.id,
+        state=registry.state(row.id, row.state),
+        engine=row.engine,
+        repository=question.repository,
+        origin=public_origin(Path(question.repository)),
+        good=End(question.good, question.good_sha),
+        bad=End(question.bad, question.bad_sha),
+        tests=question.tests,
+        parameters=question.parameters,
+        given=question.given,
+        find=question.find,
+        min_step=question.min_step,
+        toolchain=question.toolchain,
+        metric=question.metric,
+        counter_asked=question.counter,
+    )
+
+
+def _built(build: BuildRow, made: bool, subject: str, by_test: Mapping[str, Measured], equal_to: str | None) -> Built:
+    own = {test: known.own.get(build.sha, ()) for test, known in by_test.items()}
+    failed = next((probe.error for probes in own.values() for probe in probes if probe.error), "")
+    return Built(
+        sha=build.sha,
+        subject=subject,
+        outcome=build.outcome,
+        first_error=build.first_error or failed,
+        toolchain=build.recipe["toolchain"]["name"],
+        recipe=_recipe(build.recipe),
+        repairs=build.repairs,
+        made=made,
+        build_seconds=round(build.wall_seconds, 1),
+        build_cpu_seconds=round(build.cpu_seconds, 1),
+        cache_hits=build.cache_hits,
+        cache_misses=build.cache_misses,
+        log=build.log,
+        values={test: _values(probes) for test, probes in own.items()},
+        equal_to=equal_to,
+    )
+
+
+def _values(probes: Sequence[SampleRow]) -> dict[str, tuple[float, ...]]:
+    values = {m: tuple(v for probe in probes for v in probe.values.get(m, ())) for m in METRICS}
+    return {metric: found for metric, found in values.items() if found}
+
+
+def _recipe(recipe: Mapping[str, Any]) -> Recipe:
+    edits = [f"{edit['file']}: {edit['why']}" for edit in recipe.get("edits", ())]
+    return Recipe.from_json({**recipe, "compiler": recipe["toolchain"]["release"], "edits": edits})

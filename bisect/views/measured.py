@@ -1,0 +1,97 @@
+"""Whose probes count for a commit, and what they say of it: decided here for everything that is shown."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cpubisect.base.metrics import CPU
+from cpubisect.records import queries
+from cpubisect.records.purpose import Purpose
+from cpubisect.records.queries import SampleRow
+from cpubisect.records.readings import value
+from cpubisect.records.store import ProbeRow, Store
+from cpubisect.search.costs import CallGraph
+from cpubisect.search.question import Question
+from cpubisect.search.stats import Level, level
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the probes of a bisection's commits say in one test.
+
+    `own` are those that were made of each commit with the question's own settings; `stand_ins` maps commits to those
+    that are measured in their place, because their code is equal or they end the same class.
+    """
+
+    own: Mapping[str, Sequence[SampleRow]]
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
+
+    def probes(self, sha: str) -> Sequence[SampleRow]:
+        """The probes that count for a commit, those that failed too: its own, without any those of its stand-in."""
+        return self.own.get(stand_in(sha, self.stand_ins, self.own.__contains__), ())
+
+    def values(self, sha: str, metric: str) -> list[float]:
+        """One value per probe of what a commit costs in a metric, its own or without any those of its stand-in."""
+        measured = stand_in(sha, self.stand_ins, lambda one: bool(self._own_values(one, metric)))
+        return self._own_values(measured, metric)
+
+    def level(self, sha: str, metric: str) -> Level | None:
+        """The mean of those values with its interval, None if there are none."""
+        found = self.values(sha, metric)
+        return level(found) if found else None
+
+    def by_commit(self, metric: str) -> dict[str, list[float]]:
+        """The values of each commit that has any."""
+        found = {sha: self.values(sha, metric) for sha in dict.fromkeys((*self.own, *self.stand_ins))}
+        return {sha: values for sha, values in found.items() if values}
+
+    def _own_values(self, sha: str, metric: str) -> list[float]:
+        """Those that the search read, or where it read none, those that confirmed it."""
+        purpose = Purpose.CLOCK if metric == CPU else Purpose.SEARCH
+        own = [row for row in self.own.get(sha, ()) if row.values.get(metric)]
+        searched = [row for row in own if row.purpose == purpose]
+        return [value(metric, row.values[metric]) for row in searched or own]
+
+
+def measured(probes: Iterable[SampleRow], stand_ins: Mapping[str, str]) -> Measured:
+    """From the probes of one test."""
+    own: dict[str, list[SampleRow]] = {}
+    for probe in probes:
+        if probe.purpose.counts:
+            own.setdefault(probe.sha, []).append(probe)
+    return Measured(own, stand_ins)
+
+
+def stand_in(sha: str, stand_ins: Mapping[str, str], has: Callable[[str], bool]) -> str:
+    """Who is measured for a commit, given who `has` what is asked for: itself or its stand-in, or that one's; itself if
+    none has."""
+    tried = [sha]
+    while not has(tried[-1]):
+        following = stand_ins.get(tried[-1])
+        if following is None or following in tried:
+            return sha
+        tried.append(following)
+    return tried[-1]
+
+
+def profiled(probes: Iterable[ProbeRow]) -> list[ProbeRow]:
+    """Those probes whose profiles by function count."""
+    return [probe for probe in probes if probe.purpose == Purpose.SEARCH and probe.profile]
+
+
+def calls(store: Store, bisection: int, sha: str, test: str, twins: Mapping[str, str]) -> CallGraph | None:
+    """The call graph of a commit, or of the one with equal code; None if neither has one."""
+    for one in dict.fromkeys((sha, twins.get(sha, sha))):
+        if found := store.calls(bisection, one, Purpose.SEARCH, test):
+            return found
+    return None
+
+
+def with_calls(store: Store, bisection: int, test: str) -> set[str]:
+    """The commits that have a call graph of their own."""
+    return queries.with_calls(store, bisection, Purpose.SEARCH, test)
+
+
+def variables(store: Store, bisection: int, question: Question) -> tuple[dict[str, str], dict[str, str]]:
+    """The server variables of good and of bad, as the first test read them; empty where it could not."""
+    good, bad = (store.variables(bisection, sha, question.tests[0]) for sha in (question.good_sha, question.bad_sha))
+    return good, bad

@@ -1,0 +1,213 @@
+"""The form of `compiler-matrix.yaml`: its sections as models, and its errors with line and key."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import yaml
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from cpubisect.base.errors import UserError
+from cpubisect.base.ranges import VersionRange
+from cpubisect.builders.catalog import builder_named, screening_builder_named
+
+KeyPath: TypeAlias = tuple[str | int, ...]
+
+
+def _regular_expression(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"{text!r} is not a regular expression: {error}") from None
+    return text
+
+
+def _relative_path(text: str) -> str:
+    if not text or text.startswith("/") or ".." in text.split("/"):
+        raise ValueError(f"{text!r} is not a path inside the tree")
+    return text
+
+
+Regex = Annotated[str, AfterValidator(_regular_expression)]
+TreePath = Annotated[str, AfterValidator(_relative_path)]
+Range = Annotated[VersionRange, BeforeValidator(VersionRange.parse)]
+ToolchainName = Annotated[str, Field(pattern=r"^(gcc|clang)-\d+$")]
+HeaderName = Annotated[str, Field(pattern=r'^[^<>"\s]+$')]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+class EditSection(_Section):
+    """One source edit: in `file`, each match of `find` (multiline regular expression) becomes `replace`."""
+
+    file: TreePath
+    find: Regex
+    replace: str
+    why: str = ""
+
+    @model_validator(mode="after")
+    def _replaces(self) -> "EditSection":
+        """A reference to a group that `find` lacks is a mistake in the file, not in a tree."""
+        try:
+            re.compile(self.find).sub(self.replace, "")
+        except (re.error, IndexError) as error:
+            raise ValueError(f"{self.replace!r} does not fit {self.find!r}: {error}") from None
+        return self
+
+
+class Rule(_Section):
+    """What holds for a range of releases; None means that the rule leaves it as earlier rules have it."""
+
+    versions: Range
+    why: str
+    tried: bool = False
+    toolchain: Annotated[tuple[ToolchainName, ...], Field(min_length=1)] | None = None
+    std: str | None = None
+    system: str | None = None
+    cflags: tuple[str, ...] = ()
+    cxxflags: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    environment: dict[str, str] = Field(default_factory=dict)
+    forced_includes: tuple[HeaderName, ...] = ()
+    patches: tuple[TreePath, ...] = ()
+    edits: tuple[EditSection, ...] = ()
+
+
+class RepairSection(_Section):
+    """What to change when a certain diagnostic appears; just one kind of change."""
+
+    diagnostic: Regex
+    file: str = "*"
+    versions: Range = VersionRange(None, None)
+    why: str
+    cflags: tuple[str, ...] = ()
+    cxxflags: tuple[str, ...] = ()
+    include: Annotated[str, Field(pattern=r'^(<[^<>"\s]+>|"[^<>"\s]+")$')] | None = None
+    edit: EditSection | None = None
+    patch: TreePath | None = None
+
+    @model_validator(mode="after")
+    def _one_change(self) -> "RepairSection":
+        flags = bool(self.cflags or self.cxxflags)
+        if sum((flags, self.include is not None, self.edit is not None, self.patch is not None)) != 1:
+            raise ValueError("a repair is just one of: cflags and/or cxxflags, include, edit, patch")
+        return self
+
+
+class VersionFileSection(_Section):
+    """Where the tree says its release."""
+
+    path: TreePath
+    patterns: Annotated[tuple[Regex, ...], Field(min_length=1)]
+
+
+class EngineSection(_Section):
+    """One engine: where it comes from, and its rules and repairs."""
+
+    repository: str = ""
+    tags: tuple[Annotated[str, Field(pattern=r"\{version\}")], ...]
+    version_files: Annotated[tuple[VersionFileSection, ...], Field(min_length=1)]
+    irrelevant: tuple[str, ...] = ()
+    builder: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+    screening: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")] | None = None
+    workload: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+    rules: tuple[Rule, ...] = ()
+    repairs: tuple[RepairSection, ...] = ()
+
+
+class MatrixFile(_Section):
+    """The whole file."""
+
+    engines: Annotated[dict[str, EngineSection], Field(min_length=1)]
+
+
+def read_matrix(path: Path) -> MatrixFile:
+    """Read and check a matrix file; raises UserError with its name and line, and the key or what it names in vain.
+
+    All scalars are taken as the text that stands there: a version 8.10 is not the number 8.1, `on` stays `on`.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        root = yaml.compose(text, Loader=yaml.BaseLoader)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}", "name the matrix file that is meant") from None
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f":{mark.line + 1}" if mark else ""
+        raise UserError(f"{path.name}{where}: {getattr(error, 'problem', None) or error}", "it is not YAML") from None
+    if root is None:
+        raise UserError(f"{path.name}:1: the file is empty", "it needs a key `engines`")
+    lines: dict[KeyPath, int] = {}
+    for key_path, line, repeated in _walk(root, ()):
+        if repeated:
+            raise UserError(
+                f"{path.name}:{line}: {_spell(key_path)}: the key stands twice in the same map", "join them"
+            )
+        lines[key_path] = line
+    try:
+        file = MatrixFile.model_validate(yaml.load(text, Loader=yaml.BaseLoader))
+    except ValidationError as error:
+        first, *others = sorted(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
+        more = f" (and {len(others)} more)" if others else ""
+        raise UserError(f"{path.name}:{_describe(first, lines)}{more}", "its head says what each key means") from None
+    for at, mistake in _misnamed(file):
+        raise UserError(f"{path.name}:{lines[at]}: {mistake.problem}", mistake.hint)
+    return file
+
+
+def _misnamed(file: MatrixFile) -> Iterator[tuple[KeyPath, UserError]]:
+    """Where an engine is given a builder that is not there, or a build system that its builder does not know."""
+    for engine, section in file.engines.items():
+        at: KeyPath = ("engines", engine)
+        try:
+            systems = builder_named(section.builder, engine).systems
+        except UserError as mistake:
+            yield (*at, "builder"), mistake
+            continue
+        try:
+            if section.screening:
+                screening_builder_named(section.screening, engine)
+        except UserError as mistake:
+            yield (*at, "screening"), mistake
+        for number, rule in enumerate(section.rules):
+            if rule.system is not None and rule.system not in systems:
+                problem = f"the matrix gives {engine} the system {rule.system!r}, which its builder does not know"
+                yield (*at, "rules", number, "system"), UserError(problem, f"use {', '.join(systems)}")
+
+
+def _walk(node: yaml.Node, at: KeyPath) -> Iterator[tuple[KeyPath, int, bool]]:
+    """Each key path below `node` with its line, and whether its map has that key already."""
+    yield at, node.start_mark.line + 1, False
+    if isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, value in node.value:
+            name = str(key.value)
+            if name in seen:
+                yield (*at, name), key.start_mark.line + 1, True
+            seen.add(name)
+            for below, line, repeated in _walk(value, (*at, name)):
+                yield below, key.start_mark.line + 1 if below == (*at, name) else line, repeated
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            yield from _walk(value, (*at, index))
+
+
+def _describe(error: Any, lines: dict[KeyPath, int]) -> str:
+    key_path: KeyPath = error["loc"]
+    known = key_path
+    while known not in lines:
+        known = known[:-1]
+    message = {
+        "missing": "this key is required",
+        "extra_forbidden": "there is no such key",
+    }.get(error["type"], error["msg"].removeprefix("Value error, "))
+    return f"{lines[known]}: {_spell(key_path)}: {message}"
+
+
+def _spell(key_path: KeyPath) -> str:
+    """`engines.rocksdb.rules[2].toolchain`; the whole file is `the file`."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in key_path)
+    return text.lstrip(".") or "the file"

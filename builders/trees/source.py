@@ -1,0 +1,175 @@
+"""A private tree at one commit: checked out, changed as the recipe says, and gone afterwards.
+
+Each build has a small repository of its own that borrows the objects of the user's clone. `git worktree` would do the
+same within that clone, but then two runs, a killed run or a pruning git would meet in its administrative files; here
+the clone is only ever read.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+
+from cpubisect.base.errors import UserError
+from cpubisect.base.process import Finished, run
+from cpubisect.base.scratch import remove_leftovers, scratch
+from cpubisect.builders.build import Edit
+from cpubisect.builders.trees.shop import CommandFailed
+
+_EMPTY_TREE = {"sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904"}
+_GIT_TIMEOUT_S = 3600.0
+
+
+class SourceTree:
+    """A checked-out tree that is ours alone; paths are relative to its root `path`.
+
+    `place` is the private directory it lies in, for whatever else the build needs to be apart.
+    """
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.path = place / "tree"
+        self._changed: set[str] = set()
+        home = place / "git-home"
+        home.mkdir()
+        self._environment = {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "HOME": str(home),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CEILING_DIRECTORIES": str(place),
+            "LC_ALL": "C",
+        }
+
+    def git(self, *words: str) -> Finished:
+        """Run git in the tree, without the user's configuration; raises CommandFailed."""
+        finished = run(["git", *words], cwd=self.path, env=self._environment, timeout_s=_GIT_TIMEOUT_S)
+        if not finished.ok:
+            raise CommandFailed(finished)
+        return finished
+
+    def search(self, *words: str) -> list[str]:
+        """The lines of a `git grep` in the tree; none found is no error."""
+        finished = run(
+            ["git", "grep", "--no-color", "-I", *words],
+            cwd=self.path,
+            env=self._environment,
+            timeout_s=_GIT_TIMEOUT_S,
+        )
+        return finished.output.splitlines() if finished.ok else []
+
+    def commit_time(self) -> int:
+        """When the commit was made, in seconds since 1970."""
+        return int(self.git("log", "-1", "--format=%ct").output)
+
+    def commit_dates(self) -> tuple[datetime, datetime]:
+        """When the commit was written and when it was committed, each with the zone its author or committer was in."""
+        written, committed = self.git("log", "-1", "--format=%aI%n%cI").output.split()
+        return datetime.fromisoformat(written), datetime.fromisoformat(committed)
+
+    def read(self, path: str) -> str:
+        """A file's text; bytes that are not UTF-8 survive a `write` of it."""
+        with (self.path / path).open(encoding="utf-8", errors="surrogateescape", newline="") as file:
+            return file.read()
+
+    def write(self, path: str, text: str) -> None:
+        """Replace a file's text; it then counts as changed."""
+        with (self.path / path).open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+            file.write(text)
+        self._changed.add(path)
+
+    def apply_patch(self, patch: Path) -> bool:
+        """Apply a patch if it fits as a whole; False if it does not. Raises UserError if there is no such patch."""
+        if not patch.is_file():
+            raise UserError(f"the matrix names a patch that does not exist: {patch}", "correct its name")
+        try:
+            self.git("apply", "--check", "--whitespace=nowarn", str(patch.resolve()))
+        except CommandFailed:
+            return False
+        self.git("apply", "--whitespace=nowarn", str(patch.resolve()))
+        numbers = self.git("apply", "--numstat", "-z", "--reverse", str(patch.resolve())).output
+        paths = [entry.split("\t")[2] for entry in numbers.split("\0") if entry.count("\t") == 2]
+        self.git("add", "--all", "--force", "--", *paths)
+        self._changed.update(paths)
+        return True
+
+    def apply_edit(self, edit: Edit) -> int:
+        """Make an edit; the number of matches replaced, 0 also if the file does not exist."""
+        if not (self.path / edit.file).is_file():
+            return 0
+        text, count = re.compile(edit.find, re.MULTILINE).subn(edit.replace, self.read(edit.file))
+        if count:
+            self.write(edit.file, text)
+        return count
+
+    def locate(self, spelled: str) -> str | None:
+        """The path of a file that a build's output mentions; None if it is not (or not clearly) one of the tree."""
+        path = Path(os.path.normpath(self.path / spelled))
+        if path.is_file() and path.is_relative_to(self.path):
+            return self._tracked(str(path.relative_to(self.path)))
+        if Path(spelled).is_absolute():
+            return None
+        tail = re.sub(r"^(\.{1,2}/)+", "", spelled)
+        found = self.git("ls-files", "--", f":(glob)**/{tail}").output.splitlines()
+        return found[0] if len(found) == 1 else None
+
+    def _tracked(self, path: str) -> str | None:
+        return path if self.git("ls-files", "--", f":(literal){path}").output else None
+
+    def diff(self) -> str:
+        """All changes made through this object as one unified diff; empty if there are none."""
+        if not self._changed:
+            return ""
+        return self.git("diff", "HEAD", "--no-color", "--no-ext-diff", "--", *sorted(self._changed)).output
+
+    def clean(self) -> None:
+        """Remove whatever the build made; our changes stay."""
+        self.git("clean", "-x", "-d", "--force", "--force", "--quiet")
+
+
+@contextlib.contextmanager
+def checked_out(repository: Path, commit: str, directory: Path) -> Iterator[SourceTree]:
+    """A tree at `commit` in a fresh directory below `directory`, removed afterwards whatever happens.
+
+    What a killed process left there is removed by the next call.
+    Raises UserError if the repository does not have the commit, CommandFailed if git fails.
+    """
+    objects, settings = _borrowable(repository, commit)
+    remove_leftovers(directory)
+    with scratch(directory) as place:
+        tree = SourceTree(place)
+        tree.path.mkdir()
+        tree.git("init", "--quiet", "--template=", f"--object-format={settings['format']}")
+        information = tree.path / ".git" / "objects" / "info"
+        information.mkdir(exist_ok=True)
+        (information / "alternates").write_text(f"{objects}\n")
+        if shallow := settings.get("shallow"):
+            shutil.copyfile(shallow, tree.path / ".git" / "shallow")
+        tree.git("checkout", "--quiet", "--force", "--detach", settings["commit"])
+        yield tree
+
+
+def _borrowable(repository: Path, commit: str) -> tuple[str, Mapping[str, str]]:
+    """Where the clone's objects are, and what a repository that borrows them needs to know."""
+
+    def ask(*words: str) -> str | None:
+        answer = run(["git", "-C", str(repository), *words], timeout_s=_GIT_TIMEOUT_S)
+        return answer.output.strip() if answer.ok else None
+
+    objects = ask("rev-parse", "--path-format=absolute", "--git-path", "objects")
+    if objects is None:
+        raise UserError(f"{repository} is not a git repository", "name a clone of the engine")
+    full = ask("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}")
+    if full is None:
+        raise UserError(f"{repository} has no commit {commit}", "run `git fetch` in it")
+    object_format = ask("rev-parse", "--show-object-format") or "sha1"
+    if ask("config", "--get-regexp", r"^remote\..*\.promisor$") and object_format in _EMPTY_TREE:
+        # A partial clone lacks file contents: a full diff makes it fetch those of this commit in one go.
+        ask("diff", "--no-renames", "--shortstat", _EMPTY_TREE[object_format], full)
+    settings = {"format": object_format, "commit": full}
+    shallow = ask("rev-parse", "--path-format=absolute", "--git-path", "shallow")
+    if shallow and Path(shallow).is_file():
+        settings["shallow"] = shallow
+    return objects, settings

@@ -1,0 +1,69 @@
+"""Private places, and what is left of them at whatever moment their user is ended."""
+
+import signal
+import subprocess
+import sys
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from cpubisect.base.scratch import remove_leftovers, scratch
+
+ENDED = """
+import os, signal, sys
+from pathlib import Path
+from cpubisect.base import scratch
+
+directory, moment, way = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+lines = 0
+
+def trace(frame, event, _):
+    global lines
+    if frame.f_code.co_filename != scratch.__file__:
+        return None
+    lines += event == "line"
+    if event == "line" and lines == moment:
+        if way == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise KeyboardInterrupt
+    return trace
+
+sys.settrace(trace)
+with scratch.scratch(directory) as place:
+    (place / "file").write_text("x")
+"""
+
+
+@pytest.mark.parametrize("way", ["killed", "interrupted"])
+def test_nothing_stays_whenever_its_user_is_ended(way: str, tmp_path: Path) -> None:
+    left = 0
+    for moment in count(1):
+        words = [sys.executable, "-c", ENDED, str(tmp_path), str(moment), way]
+        done = subprocess.run(words, capture_output=True, text=True)
+        if done.returncode == 0:
+            break
+        assert done.returncode == -(signal.SIGKILL if way == "killed" else signal.SIGINT), done.stderr
+        left += remove_leftovers(tmp_path)
+        assert list(tmp_path.iterdir()) == [], f"ended at line {moment}"
+    assert moment > 10
+    assert left
+
+
+def test_places_in_use_are_no_leftovers(tmp_path: Path) -> None:
+    with scratch(tmp_path / "work") as first, scratch(tmp_path / "work") as second:
+        assert first != second
+        assert remove_leftovers(tmp_path / "work") == 0
+        assert first.stat().st_mode & 0o777 == 0o700
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_a_place_that_cannot_be_removed_keeps_its_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as busy:
+        busy.setattr("shutil.rmtree", lambda *_, **__: None)
+        with scratch(tmp_path) as place:
+            pass
+        assert remove_leftovers(tmp_path) == 0
+        assert place.is_dir()
+    assert remove_leftovers(tmp_path) == 1
+    assert list(tmp_path.iterdir()) == []

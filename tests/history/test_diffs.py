@@ -1,0 +1,134 @@
+from pathlib import Path
+
+import pytest
+from repositories import Story, git
+
+from cpubisect.history import diffs
+from cpubisect.history.diffs import defined_by, definitions, source_diffs
+from cpubisect.history.repository import Repository
+
+TABLE = """\
+namespace kv {
+class Table;
+class Table : public Base {
+ public:
+  int Size() const { return size_; }
+};
+int Table::Seek(int key) {
+  int found = key;
+  return found;
+}
+template <class T>
+int List<T>::Push(T item) {
+  return Seek(item);
+}
+}
+"""
+HEADER = "struct Table {\n};\nint Hash(int);\nint Mix(int) {\n"
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> tuple[Repository, dict[int, str]]:
+    story = Story()
+    story.commit({"kv/table.cc": TABLE, "kv/table.h": HEADER, "notes.md": "a\n", "odd name.cc": "int x;\n"})
+    story.commit({"kv/table.cc": TABLE.replace("= key", "= key + 1"), "notes.md": "int Table::Seek(\n"})
+    story.commit({"notes.md": "b\n"})
+    story.commit({"odd name.cc": "int Odd(int x) {\n--x;\n}\n", "kv/table.h": None})
+    shas = story.write(tmp_path / "kv", bare=True)
+    return Repository(tmp_path / "kv"), shas
+
+
+def pairs(shas: dict[int, str], *numbers: int) -> list[tuple[str, str]]:
+    return [(shas[number], shas[number - 1]) for number in numbers]
+
+
+def test_changes_are_those_of_source_files(written: tuple[Repository, dict[int, str]]) -> None:
+    repository, shas = written
+    second, third, fourth = source_diffs(repository, pairs(shas, 2, 3, 4))
+    assert (second.sha, second.files) == (shas[2], ("kv/table.cc",))
+    assert second.lines == [
+        "@@ -8 +8 @@ int Table::Seek(int key) {",
+        "-  int found = key;",
+        "+  int found = key + 1;",
+    ]
+    assert (third.files, list(third.lines)) == ((), [])
+    assert fourth.files == ("kv/table.h", "odd name.cc")
+    assert {"---x;", "+--x;", "-int Hash(int);"} & set(fourth.lines) == {"+--x;", "-int Hash(int);"}
+
+
+def test_settings_of_the_clone_s_owner_change_nothing(written: tuple[Repository, dict[int, str]]) -> None:
+    repository, shas = written
+    paths = ["kv/table.cc", "kv/table.h", "odd name.cc"]
+    plain = definitions(repository, shas[1], paths), list(source_diffs(repository, pairs(shas, 2, 3, 4)))
+    for name, value in {
+        **{"grep.lineNumber": "true", "grep.column": "true", "grep.fullName": "false", "grep.patternType": "fixed"},
+        **{"color.ui": "always", "color.grep": "always", "color.diff": "always"},
+        **{"diff.noprefix": "true", "diff.context": "9", "diff.renames": "copies", "core.quotePath": "true"},
+    }.items():
+        git(repository.path, "config", name, value)
+    told = Repository(repository.path)
+    assert (definitions(told, shas[1], paths), list(source_diffs(told, pairs(shas, 2, 3, 4)))) == plain
+
+
+@pytest.mark.parametrize(("limit", "told"), [(1000, 3), (30, 3), (5, 0)])
+def test_paths_that_do_not_fit_on_a_command_line_are_asked_for_in_parts_or_not_at_all(
+    written: tuple[Repository, dict[int, str]], monkeypatch: pytest.MonkeyPatch, limit: int, told: int
+) -> None:
+    repository, shas = written
+    asked = pairs(shas, 2, 3, 4)
+    files = [diff.files for diff in source_diffs(repository, asked)]
+    monkeypatch.setattr(diffs, "_MOST_BYTES", limit)
+    found = list(source_diffs(repository, asked))
+    assert [diff.files for diff in found] == files
+    assert sum(bool(diff.lines) or not diff.files for diff in found) == max(told, 1)
+
+
+def test_many_commits_come_in_order(tmp_path: Path) -> None:
+    story = Story()
+    for number in range(120):
+        story.commit({f"f{number % 7}.c": f"int v{number};\n"})
+    shas = story.write(tmp_path / "kv")
+    found = list(source_diffs(Repository(tmp_path / "kv"), pairs(shas, *range(2, 121))))
+    assert [diff.sha for diff in found] == [shas[number] for number in range(2, 121)]
+    assert all(f"+int v{number};" in diff.lines for number, diff in enumerate(found, start=1))
+
+
+def test_a_missing_blob_costs_only_the_lines_of_its_commit(written: tuple[Repository, dict[int, str]]) -> None:
+    repository, shas = written
+    blob = git(repository.path, "rev-parse", f"{shas[2]}:kv/table.cc")
+    loose = repository.path / "objects" / blob[:2] / blob[2:]
+    loose.unlink()
+    second, _, fourth = source_diffs(repository, pairs(shas, 2, 3, 4))
+    assert (second.files, list(second.lines)) == (("kv/table.cc",), [])
+    assert "+--x;" in fourth.lines
+
+
+def test_definitions_are_found_where_they_begin(written: tuple[Repository, dict[int, str]]) -> None:
+    repository, shas = written
+    found = definitions(repository, shas[2], ["kv/table.cc", "kv/table.h", "notes.md", "gone.cc"])
+    assert found["Table::Seek"] == {"kv/table.cc", "notes.md"}
+    assert found["List::Push"] == {"kv/table.cc"}
+    assert found["Table"] == {"kv/table.cc"}, "the header beside it only declares"
+    assert found["Mix"] == {"kv/table.h"}
+    assert not {"Hash", "Size"} & found.keys()
+    assert definitions(repository, shas[2], []) == {}
+    assert definitions(repository, shas[2], ["odd name.cc"]) == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("Status BlockBasedTable::Open(", "BlockBasedTable::Open"),
+        ("bool kv::Table<T>::Seek(int n) const {", "Table::Seek"),
+        ("row_search_for_mysql(", "row_search_for_mysql"),
+        ("Table::~Table() {", "Table::~Table"),
+        ("class Table final : public Base {", "Table"),
+        ("class KV_EXPORT Table {", "Table"),
+        ("struct Handle", "Handle"),
+        ("class Table;", ""),
+        ("int Hash(int);", ""),
+        ("__attribute__((noinline)) int f(int) {", ""),
+    ],
+)
+def test_what_a_line_defines(line: str, name: str) -> None:
+    assert defined_by(line) == name

@@ -1,0 +1,40 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpubisect.search.ends import DEFAULT_MIN_STEP, MOST_REPEATS, Counts, changed_defaults, counting_plan, ruled_out
+from cpubisect.search.stats import Step
+
+
+def test_an_exact_counter_needs_one_probe_and_sees_small_steps() -> None:
+    plan = counting_plan(Counts([1000.0, 1000.01], [1128.0, 1128.01]), 12.8, None)
+    assert plan.repeats == 1
+    assert plan.min_step == pytest.approx(1.28)
+    assert plan.visible < 0.01
+
+
+def test_the_users_smallest_step_wins_over_the_default() -> None:
+    assert counting_plan(Counts([1000.0, 1000.0], [1128.0, 1128.0]), 12.8, 0.2).min_step == 0.2
+    assert counting_plan(Counts([1000.0, 1000.0], [1001.0, 1001.0]), 0.1, None).min_step == DEFAULT_MIN_STEP
+
+
+@given(st.floats(0.0, 30.0), st.floats(0.1, 20.0))
+def test_noise_raises_repeats_and_never_promises_more_than_it_can_see(spread: float, wanted: float) -> None:
+    plan = counting_plan(Counts([100.0 - spread / 2, 100.0 + spread / 2], [100.0, 100.0]), 5.0, wanted)
+    assert 1 <= plan.repeats <= MOST_REPEATS
+    assert plan.min_step >= plan.visible
+    assert plan.min_step >= wanted
+
+
+def test_a_step_is_ruled_out_where_its_interval_leaves_no_room_for_it() -> None:
+    assert not ruled_out(Step(5.0, 4.0, 6.0, 1.0), 1, 2.0)
+    assert not ruled_out(Step(1.0, -1.0, 3.0, 1.0), 1, 2.0)
+    assert ruled_out(Step(1.0, 0.9, 1.1, 1.0), 1, 2.0)
+    assert ruled_out(Step(5.0, 4.0, 6.0, 1.0), -1, 2.0)
+    assert not ruled_out(Step(-1.0, -3.0, 1.0, 1.0), -1, 2.0)
+
+
+def test_changed_defaults_are_those_both_servers_have_and_nobody_must_differ_in() -> None:
+    good = {"a_limit": "10", "datadir": "/x", "version": "5.6", "old_only": "1", "same": "ON"}
+    bad = {"a_limit": "200", "datadir": "/y", "version": "5.7", "new_only": "1", "same": "ON"}
+    assert changed_defaults(good, bad) == {"a_limit": ("10", "200")}

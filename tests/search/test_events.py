@@ -1,0 +1,89 @@
+"""The journal's events as plain data and in sentences."""
+
+from dataclasses import fields
+
+import pytest
+
+from cpubisect.base.metrics import CPU, INSTRUCTIONS
+from cpubisect.search import events
+from cpubisect.search.events import KINDS, Entry, Event, Latest, read
+
+SHA = "0123456789ab" + "0" * 28
+
+FILLED = (
+    events.Notice(text="said"),
+    events.Range(candidates=9, classes=4, fork=SHA, expected_builds=3),
+    events.BuildFinished(sha=SHA, outcome="built", wall_seconds=12.0, cache_hits=3, cache_misses=1, repairs=2),
+    events.ProbeFinished(sha=SHA, seconds=2.0, values={INSTRUCTIONS: [1000.0], CPU: [3.0, 2.0]}),
+    events.Suspects(top=(events.Suspected(SHA, 0.5, ("type Block", "executed")),), inside=(SHA,)),
+    events.Next(sha=SHA, number=3, of=9, why="it tells most", low="a", high="b", test="insert"),
+    events.Posterior(low=SHA, high=SHA, candidates=2, probability=0.9, gaps=(("a", "b", 0.25),)),
+    events.Attached(marker="m", where="a folder", folder="/tmp/x"),
+)
+
+
+@pytest.mark.parametrize("event", FILLED, ids=lambda event: event.kind)
+def test_an_event_survives_the_store(event: Event) -> None:
+    plain = event.to_json()
+    stored = {name: _listed(value) for name, value in plain.items()}
+    back = read(event.kind, stored)
+    assert back.to_json() == plain
+    assert back.sentence == event.sentence
+    assert ("test" in plain) == bool(event.test)
+
+
+def _listed(value: object) -> object:
+    """As JSON gives it back: tuples are lists there."""
+    if isinstance(value, dict):
+        return {name: _listed(inner) for name, inner in value.items()}
+    return [_listed(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_what_an_event_lacks_or_has_too_much_does_no_harm(kind: str) -> None:
+    event = read(kind, {"of another": "program"})
+    assert event.kind == kind
+    assert isinstance(event.sentence, str)
+    assert {field.name for field in fields(event)} == set(event.to_json()) | {"test"}
+
+
+def test_an_unknown_kind_is_no_error_and_says_nothing() -> None:
+    assert read("of-tomorrow", {"sha": SHA}).sentence == ""
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (FILLED[1], "9 candidates in 4 classes, fork point 0123456789ab; about 3 builds are likely"),
+        (FILLED[2], "0123456789ab built in 12 s (3 of 4 compiles from the cache, 2 repairs)"),
+        (FILLED[3], "0123456789ab probed in 2.0 s: 1,000 instructions/query, 2.00 cpu us/query"),
+        (FILLED[4], "suspects by what grew: 0123456789ab 50% (type Block, executed)"),
+        (FILLED[5], "insert: next: 0123456789ab (3 of 9): it tells most"),
+        (events.BuildStarted(sha=SHA, toolchain="gcc-12", test="insert"), "building 0123456789ab with gcc-12"),
+        (
+            events.BuildFinished(sha=SHA, outcome="failed", first_error="x.h: no"),
+            "0123456789ab does not build (failed): x.h: no",
+        ),
+        (events.ProbeFinished(sha=SHA, error="crash"), "0123456789ab cannot be probed: crash"),
+        (
+            events.Price(builds=3, most_builds=8, seconds=21.0),
+            "this search is likely to take about 3 builds (at most 8 for one step) and 21 s",
+        ),
+        (events.Progress(text="compiling"), ""),
+    ],
+)
+def test_the_sentence_of_an_event(event: Event, said: str) -> None:
+    assert event.sentence == said
+
+
+def test_the_latest_of_each_kind() -> None:
+    told = [events.Range(classes=4), events.Next(sha="a"), events.Joined(classes=3), events.Next(sha="b")]
+    latest = Latest([Entry(number, 0.0, event) for number, event in enumerate(told)])
+    assert latest[events.Next] == events.Next(sha="b")
+    assert latest[events.Posterior] is None
+    newest = latest.newest(events.Range, events.Joined)
+    assert newest is not None
+    assert newest.event == events.Joined(classes=3)
+    without = latest.newest(without=(events.Next,))
+    assert without == newest
+    assert latest.events() == [told[0], told[2], told[3]]

@@ -1,0 +1,270 @@
+"""A lab in which nothing is built or run: scripted histories with known costs, a clock of its own, and seeded noise."""
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+from cpubisect.base.metrics import CPU, INSTRUCTIONS
+from cpubisect.builders.build import Outcome
+from cpubisect.history.candidates import Candidate, Candidates
+from cpubisect.history.history import CommitDetails
+from cpubisect.history.relevance import Irrelevant
+from cpubisect.records.purpose import Purpose
+from cpubisect.records.store import BuildRow, ProbeRow
+from cpubisect.run.measuring import Touched, Unobservable
+from cpubisect.search import events
+from cpubisect.search.events import Event
+from cpubisect.search.line import Line, join
+from cpubisect.search.question import Question
+from cpubisect.search.suspects import Suspicion, Touch
+from cpubisect.workloads.sysbench import WORKLOAD
+
+WHEN = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A scripted commit: its `cost` in instructions per query, or those by function; its parents, first parent first.
+
+    Commits of equal `code` do the same, an empty one being like no other. It may not build (`fails` says why) or crash
+    when it is probed (`crashes`). `variables` are its server's; `paths` are what it changes; `compiled` is what its
+    build was made from, empty if that is not known; `words` are what its diff names.
+    """
+
+    cost: float | Mapping[str, float] = 1000.0
+    parents: tuple[str, ...] = ()
+    code: str = ""
+    fails: str = ""
+    crashes: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    paths: tuple[str, ...] = ("source.c",)
+    compiled: tuple[str, ...] = ()
+    words: frozenset[str] = frozenset()
+
+
+Commits = Mapping[str, Commit]
+
+
+def straight(*commits: Commit | float, name: str = "c", after: str = "") -> dict[str, Commit]:
+    """A line of commits c0, c1, …, of which a number is the cost; the first one has the parent `after`, if any."""
+    made = [one if isinstance(one, Commit) else Commit(one) for one in commits]
+    shas = [after, *(f"{name}{number}" for number in range(len(made)))]
+    parents = [(before,) if before else () for before in shas]
+    return {
+        sha: Commit(**{**vars(commit), "parents": commit.parents or own})
+        for sha, own, commit in zip(shas[1:], parents, made, strict=False)
+    }
+
+
+class ScriptedPast:
+    """The history of scripted commits."""
+
+    def __init__(self, commits: Commits) -> None:
+        self._commits = commits
+
+    def candidates(self, good: str, bad: str) -> Candidates:
+        """The first parents of bad, from good or the fork point on."""
+        start, shas = self._line(good, bad)
+        return Candidates(good, start, self._listed(start, shas))
+
+    def inside_merge(self, merge: str, parent: str) -> tuple[Candidates, ...]:
+        """The merged lines."""
+        lines = (self.candidates(parent, head) for head in self._commits[merge].parents)
+        return tuple(line for line in lines if line.commits)
+
+    def classes(self, candidates: Candidates, irrelevant: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+        """By the globs, as a real history does."""
+        covers = Irrelevant(irrelevant).covers
+        shas = [candidates.start, *(commit.sha for commit in candidates.commits)]
+        return join(((sha,) for sha in shas), {sha for sha in shas if covers(self._commits[sha].paths)})
+
+    def changes(self, commits: Sequence[tuple[str, str]]) -> list[tuple[str, tuple[str, ...]]]:
+        """The paths that each commit says it changes."""
+        return [(sha, self._commits[sha].paths) for sha, _ in commits]
+
+    def files(self, sha: str) -> dict[str, bool]:
+        """All paths that any commit names are in every tree."""
+        return {path: True for commit in self._commits.values() for path in (*commit.paths, *commit.compiled)}
+
+    def describe(self, sha: str) -> CommitDetails:
+        """Something to tell of a commit."""
+        return CommitDetails("Ann", WHEN, f"Subject of {sha}", f"Subject of {sha}", ())
+
+    def _line(self, known: str, head: str) -> tuple[str, list[str]]:
+        """Where the first parents of a head leave the history of a known commit, and those since, oldest first."""
+        before, waiting = set(), [known]
+        while waiting:
+            before.add(sha := waiting.pop())
+            waiting += self._commits[sha].parents
+        shas = []
+        while head not in before:
+            shas.append(head)
+            head = self._commits[head].parents[0]
+        return head, shas[::-1]
+
+    def _listed(self, start: str, shas: Sequence[str]) -> tuple[Candidate, ...]:
+        return tuple(
+            Candidate(sha, before, f"Subject of {sha}", len(self._commits[sha].parents) > 1)
+            for before, sha in pairwise([start, *shas])
+        )
+
+
+class FakeLab:
+    """Measures scripted commits.
+
+    Counts are exact; CPU time is a hundredth of them in microseconds, with noise of `sigma` (a ratio). A setting that
+    is another value than a server's own costs what `prices` say, by (variable, value). A build takes `build_s` seconds
+    of the clock and a probe `probe_s`. `journal` is all that was told, `lines` and `suspects` are what was remembered.
+    """
+
+    bisection = 1
+    test_name = "scan"
+    irrelevant = ("docs/",)
+
+    def __init__(
+        self,
+        commits: Commits,
+        question: Question,
+        *,
+        sigma: float = 0.0,
+        seed: int = 1,
+        counts_instructions: bool = True,
+        prices: Mapping[tuple[str, str], float] | None = None,
+        build_s: float = 100.0,
+        probe_s: float = 10.0,
+    ) -> None:
+        self.question = question
+        self.counts_instructions = counts_instructions
+        self.history = ScriptedPast(commits)
+        self.commits = commits
+        self.clock_s = 0.0
+        self.journal: list[Event] = []
+        self.lines: dict[str, Line] = {}
+        self.suspects: dict[str, Mapping[str, Suspicion]] = {}
+        self._sigma = sigma
+        self._random = random.Random(seed)
+        self._prices = prices or {}
+        self._build_s, self._probe_s = build_s, probe_s
+        self._built: dict[str, BuildRow] = {}
+        self._probes: list[tuple[str, ProbeRow]] = []
+
+    def tell(self, event: Event) -> None:
+        """Keep it."""
+        self.journal.append(event)
+
+    def told(self, kind: type[Event]) -> list[Event]:
+        """What was told of one kind."""
+        return [event for event in self.journal if isinstance(event, kind)]
+
+    def record_line(self, line: Line) -> None:
+        """Keep it."""
+        self.lines[line.name] = line
+
+    def record_suspects(self, line: Line, found: Mapping[str, Suspicion]) -> None:
+        """Keep them."""
+        self.suspects[line.name] = found
+
+    def build(self, sha: str) -> BuildRow:
+        """Take the time of a build, the first time; raises Unobservable if the script says so."""
+        commit = self.commits[sha]
+        if sha not in self._built:
+            self.clock_s += self._build_s
+            self._built[sha] = self._row(sha, commit)
+            self.tell(events.BuildFinished(sha=sha, outcome=self._built[sha].outcome))
+        if commit.fails:
+            raise Unobservable(commit.fails)
+        return self._built[sha]
+
+    def same_code(self, one: str, other: str) -> bool:
+        """Whether the script says so; raises Unobservable."""
+        return self.build(one).code == self.build(other).code
+
+    def probes(self, sha: str, purpose: Purpose, count: int) -> list[ProbeRow]:
+        """As many as there are, and at least `count`; raises Unobservable if the script says that it crashes."""
+        self.build(sha)
+        while len(done := [row for own, row in self._probes if (own, row.purpose) == (sha, purpose)]) < count:
+            self._probes.append((sha, self._probed(sha, purpose, {})))
+        return done
+
+    def probe_with(self, sha: str, settings: Mapping[str, str]) -> ProbeRow:
+        """One with other values of some variables; raises Unobservable."""
+        self.build(sha)
+        given = {name.rpartition("loose_")[2]: value for name, value in settings.items()}
+        return self._probed(sha, Purpose.trial(settings), given)
+
+    def setting_of(self, variable: str, *, lenient: bool = False) -> str:
+        """As of MySQL's servers."""
+        return WORKLOAD.variable(variable, lenient=lenient)
+
+    def builds(self) -> list[tuple[BuildRow, bool]]:
+        """All were made here."""
+        return [(row, True) for row in self._built.values()]
+
+    def built_here(self) -> list[str]:
+        """All of them."""
+        return list(self._built)
+
+    def failures(self) -> dict[str, str]:
+        """Those that failed so far."""
+        return {sha: self.commits[sha].fails for sha in self._built if self.commits[sha].fails}
+
+    def kept(self, shas: Sequence[str]) -> frozenset[str]:
+        """Nothing but what was built."""
+        return frozenset(sha for sha in shas if sha in self._built and not self.commits[sha].fails)
+
+    def series(self, purpose: Purpose) -> list[tuple[str, ProbeRow]]:
+        """Those for a purpose, in order."""
+        return [(sha, row) for sha, row in self._probes if row.purpose == purpose]
+
+    def variables(self, sha: str) -> Mapping[str, str]:
+        """Those of the script."""
+        return self.commits[sha].variables
+
+    def touched(self, line: Line) -> Touched:
+        """The words of the script."""
+        firsts = [self.commits[line.first(number)] for number in range(1, line.size)]
+        return Touched(tuple(Touch(commit.words, frozenset(commit.paths)) for commit in firsts), {})
+
+    def cpu_of(self, sha: str, cost: float) -> float:
+        """CPU microseconds per query of one probe."""
+        return cost / 100 * (1 + self._sigma * self._random.gauss(0.0, 1.0))
+
+    def _row(self, sha: str, commit: Commit) -> BuildRow:
+        number = len(self._built) + 1
+        outcome = Outcome.FAILED if commit.fails else Outcome.BUILT
+        given: dict[str, Any] = {"log": "", "diff": "", "recipe_key": "", "recipe": {}, "repairs": ()}
+        return BuildRow(
+            id=number,
+            sha=sha,
+            outcome=outcome.value,
+            artifact=None if commit.fails else f"artifact of {sha}",
+            first_error=commit.fails,
+            cpu_seconds=self._build_s,
+            wall_seconds=self._build_s,
+            cache_hits=0,
+            cache_misses=100,
+            compiled=tuple(commit.compiled),
+            code=commit.code or sha,
+            **given,
+        )
+
+    def _probed(self, sha: str, purpose: Purpose, given: Mapping[str, str]) -> ProbeRow:
+        commit = self.commits[sha]
+        started = self.clock_s
+        self.clock_s += self._probe_s
+        if commit.crashes:
+            raise Unobservable(f"probe: {commit.crashes}")
+        variables = {**commit.variables, **given}
+        profile = commit.cost if isinstance(commit.cost, Mapping) else {}
+        cost = sum(profile.values()) if profile else float(commit.cost)  # type: ignore[arg-type]
+        cost += sum(self._prices.get(pair, 0.0) for pair in variables.items())
+        values = {CPU: (self.cpu_of(sha, cost),)}
+        if self.counts_instructions and not purpose.only_clock:
+            values[INSTRUCTIONS] = (cost,)
+        number = len(self._probes) + 1
+        build = self._built[sha].id
+        about = (number, build, self.test_name, purpose, self._probe_s, None)
+        return ProbeRow(*about, values, profile, variables, (), started)

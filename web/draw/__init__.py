@@ -1,0 +1,1 @@
+"""The charts of pages, each at an address of its own."""

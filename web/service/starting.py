@@ -1,0 +1,85 @@
+"""From a request to a queued bisection, with the validation of the command line."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from cpubisect.base.errors import UserError
+from cpubisect.base.metrics import Counter
+from cpubisect.records.registry import Registry
+from cpubisect.search.events import Event
+from cpubisect.search.question import Find, MetricChoice
+from cpubisect.web.models import Request, Started
+from cpubisect.web.service.catalog import Source
+from cpubisect.web.service.clones import Clones
+
+
+def start(registry: Registry, sources: Mapping[str, Source], clones: Clones, request: Request) -> Started:
+    """Check everything and queue the bisection; raises UserError with the next step."""
+    # What builds and measures is loaded when something is started: showing needs none of it.
+    from cpubisect.service.ask import Ask, ask
+    from cpubisect.service.launch import begin
+
+    if request.repository not in sources:
+        raise UserError(f"there is no repository {request.repository!r} here", f"choose {', '.join(sources)}")
+    for name, value in request.settings.items():
+        if "/" in value or "\\" in value:
+            raise UserError(f"{name}: a path can only be given on the command line", "use `bisect start` for that")
+    source = sources[request.repository]
+    clones.need(source)
+    question = ask(
+        registry.home,
+        Ask(
+            good=request.good,
+            bad=request.bad,
+            tests=tuple(request.tests),
+            repo=source.where,
+            engine=source.engine or None,
+            metric=MetricChoice(request.metric),
+            find=Find(request.find),
+            given=request.settings,
+            min_step=request.min_step,
+            toolchain=request.toolchain or None,
+            matrix=None,
+            jobs=os.cpu_count() or 1,
+            counter=Counter(request.counter) if request.counter else None,
+        ),
+        _silent,
+    )
+    return Started(id=begin(registry, question, queued=True), state="queued")
+
+
+def from_form(form: Mapping[str, str], tests: list[str]) -> Request:
+    """The request of a submitted form; raises UserError naming the first field that is wrong."""
+    settings = {}
+    for line in form.get("settings", "").splitlines():
+        if line.strip():
+            name, equals, value = line.strip().partition("=")
+            if not equals:
+                raise UserError(f"settings: {line.strip()!r} is not NAME=VALUE", "write one setting on each line")
+            settings[name.strip()] = value.strip()
+    fields: dict[str, Any] = {name: form.get(name, "") for name in ("repository", "good", "bad")}
+    fields |= {"metric": form.get("metric") or "auto", "find": form.get("find") or "regression"}
+    fields |= {name: form.get(name) or None for name in ("toolchain", "counter")}
+    fields |= {"tests": tests, "settings": settings}
+    try:
+        fields["min_step"] = float(form["min_step"]) if form.get("min_step", "").strip() else None
+    except ValueError:
+        raise UserError(f"min_step: {form['min_step']!r} is not a number", "give percent, or leave it empty") from None
+    return checked(fields)
+
+
+def checked(fields: object) -> Request:
+    """The request in plain data; raises UserError naming the first field that is wrong."""
+    try:
+        return Request.model_validate(fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the request"
+        raise UserError(f"{where}: {first['msg']}", "see /api/openapi.json for what is expected") from None
+
+
+def _silent(event: Event) -> None:
+    """Nobody watches the checks of a form: what goes wrong is raised."""

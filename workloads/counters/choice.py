@@ -1,0 +1,55 @@
+"""Which instruction counters there are, which of them work on this host, and which one to take."""
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cpubisect.base.errors import UserError
+from cpubisect.base.metrics import COUNTERS, Counter
+from cpubisect.workloads.counters.counting import HeavyCounter, LightCounter
+
+_ROOM = "cpubisect.workloads.counters"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The counter to use, and why in one line."""
+
+    counter: Counter
+    reason: str
+
+
+def counter_of(name: Counter) -> LightCounter | HeavyCounter | None:
+    """What counts by that name; None for `Counter.NONE`."""
+    if name is Counter.NONE:
+        return None
+    found: LightCounter | HeavyCounter = importlib.import_module(f"{_ROOM}.{name.value}").COUNTER
+    return found
+
+
+def every_counter() -> tuple[LightCounter | HeavyCounter, ...]:
+    """All that count, best first."""
+    return tuple(found for name in COUNTERS if (found := counter_of(name)) is not None)
+
+
+def examine() -> dict[Counter, str]:
+    """Try every counter on this host for real: by its name why it does not work, empty if it does; takes under three
+    seconds each."""
+    return {counter.name: counter.problem() for counter in every_counter()}
+
+
+def choose(problems: Mapping[Counter, str], wanted: Counter | None = None) -> Choice:
+    """The counter for a bisection, by what `examine` found: the one wanted or, without a wish, the best that works.
+
+    Raises UserError if the one wanted does not work here.
+    """
+    if wanted is not None:
+        if problem := problems.get(wanted):
+            raise UserError(f"{wanted} does not count here ({problem})", "leave out --counter, or see `bisect doctor`")
+        return Choice(wanted, f"{wanted} was asked for")
+    refused: list[str] = []
+    for counter in every_counter():
+        if not problems[counter.name]:
+            return Choice(counter.name, "; ".join((*refused, counter.merit)))
+        refused.append(f"no {counter.name} ({problems[counter.name]})")
+    return Choice(Counter.NONE, ", ".join(refused))

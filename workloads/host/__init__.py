@@ -1,0 +1,1 @@
+"""The probe host: what it is, and how fit it is to build and measure."""

@@ -1,0 +1,149 @@
+"""A built server as found on disk, the places its files go to, and the making of its data directory."""
+
+import mmap
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from cpubisect.base.process import run
+from cpubisect.base.version import Version
+from cpubisect.workloads.mysql.settings import Flavour
+from cpubisect.workloads.probe import ProbeError
+
+_SOCKET_PATH_LIMIT = 108
+_LONGEST_NAME = 32
+_INITIALIZES = b"initialize-insecure"
+_LC_MESSAGES_SINCE = Version((5, 5))
+_HARMLESS = re.compile(r"\[(?:Warning|Note|System)\]")
+_TELLING = re.compile(
+    r"got (?:signal|exception)|assertion|unknown (?:option|variable|suffix)|ambiguous|\[ERROR\]|\bfatal\b|"
+    r"error while loading shared libraries|cannot execute|no such file|not permitted",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Installation:
+    """A built server: `artifact` holds `mysqld`, `share/` (messages and character sets) and `scripts/` (system tables).
+
+    `flavour` is what the binary says of itself, `version` what its source tree says; `modern` if the server makes its
+    data directory itself. That came while trees said 5.7.6, so it is the binary that is asked.
+    """
+
+    artifact: Path
+    version: Version
+    flavour: Flavour
+    modern: bool
+
+    @classmethod
+    def find(cls, artifact: Path, version: Version) -> Self:
+        """Look at an artifact; raises ProbeError if its server does not even tell its version."""
+        finished = run([artifact / "mysqld", "--no-defaults", "--version"], timeout_s=60)
+        if not finished.ok:
+            raise ProbeError(f"mysqld --version fails: {telling_line(finished.output)}")
+        flavour = Flavour.MARIADB if "MariaDB" in finished.output else Flavour.MYSQL
+        with (artifact / "mysqld").open("rb") as binary, mmap.mmap(binary.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            return cls(artifact, version, flavour, modern=text.find(_INITIALIZES) >= 0)
+
+    def command(self, data: Path, temporary: Path, options: Sequence[str]) -> tuple[str, ...]:
+        """The command line up to `options`; it names the data directory and reads no configuration file."""
+        share = self.artifact / "share"
+        messages = f"--lc-messages-dir={share}"
+        if self.version < _LC_MESSAGES_SINCE:
+            messages = f"--language={share / 'english'}"
+        words = [
+            str(self.artifact / "mysqld"),
+            "--no-defaults",
+            f"--basedir={self.artifact}",
+            f"--datadir={data}",
+            f"--tmpdir={temporary}",
+            f"--loose-secure-file-priv={temporary}",
+            messages,
+            f"--character-sets-dir={share / 'charsets'}",
+        ]
+        if os.geteuid() == 0:
+            words.append("--user=root")
+        return (*words, *options)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where one server lives: `data` and `temporary` are directories, `socket` is short enough for the kernel, `log`
+    takes what the server prints."""
+
+    data: Path
+    temporary: Path
+    socket: Path
+    log: Path
+
+    @classmethod
+    def below(cls, directory: Path, sockets: Path, name: str) -> Self:
+        """A place for the server `name` below `directory`, its socket in `sockets`; makes what is missing."""
+        home = directory / name
+        temporary = home / "tmp"
+        temporary.mkdir(parents=True, exist_ok=True)
+        return cls(home / "data", temporary, sockets / f"{name}.sock", home / "server.log")
+
+    def copy_data(self, other: "Place") -> None:
+        """Copy the data directory of `other`, whose server must have stopped."""
+        shutil.copytree(other.data, self.data)
+
+
+@contextmanager
+def short_directory(scratch: Path) -> Iterator[Path]:
+    """A directory for sockets and pipes: in `scratch` if the paths stay under the kernel's 108 bytes, else a temporary
+    one that is removed at the end."""
+    inside = scratch / "run"
+    if len(os.fsencode(inside)) + _LONGEST_NAME < _SOCKET_PATH_LIMIT:
+        inside.mkdir(parents=True, exist_ok=True)
+        yield inside
+        return
+    with tempfile.TemporaryDirectory(prefix="cb", dir="/tmp") as outside:
+        yield Path(outside)
+
+
+def environment(temporary: Path) -> dict[str, str]:
+    """The environment of servers and clients: nothing of the user's that could change what they do or print."""
+    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LD_LIBRARY_PATH", "LD_PRELOAD")}
+    return {**kept, "LC_ALL": "C", "TZ": "UTC", "HOME": str(temporary), "TMPDIR": str(temporary)}
+
+
+def telling_line(text: str) -> str:
+    """The line of a server's output that says why it failed: the first that looks like an error, else the last."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not _HARMLESS.search(line)]
+    return next((line for line in lines if _TELLING.search(line)), lines[-1] if lines else "it printed nothing")
+
+
+def initialise(installation: Installation, place: Place, options: Sequence[str], timeout_s: float = 300.0) -> None:
+    """Make the data directory of `place`, with system tables; raises ProbeError if the server cannot."""
+    log = place.log.with_name("initialise.log")
+    command = installation.command(place.data, place.temporary, options)
+    if installation.modern:
+        argv: tuple[str, ...] = (*command, "--initialize-insecure")
+    else:
+        statements = _bootstrap_file(installation, place)
+        (place.data / "mysql").mkdir(parents=True)
+        feed = 'input=$1; shift; exec "$@" <"$input"'
+        argv = ("/bin/sh", "-c", feed, "bootstrap", str(statements), *command, "--skip-grant-tables", "--bootstrap")
+    finished = run(argv, env=environment(place.temporary), timeout_s=timeout_s, log=log)
+    if finished.timed_out:
+        raise ProbeError(f"the server made no data directory within {timeout_s:.0f} s", log)
+    if not finished.ok:
+        raise ProbeError(f"the server makes no data directory: {telling_line(finished.output)}", log)
+
+
+def _bootstrap_file(installation: Installation, place: Place) -> Path:
+    scripts = installation.artifact / "scripts"
+    path = place.log.with_name("bootstrap.sql")
+    try:
+        parts = [(scripts / f"mysql_system_tables{part}.sql").read_bytes() for part in ("", "_data")]
+    except OSError as error:
+        raise ProbeError(f"the artifact has no bootstrap script {error.filename}") from error
+    path.write_bytes(b"\n".join([b"use mysql;", *parts, b""]))
+    return path

@@ -1,0 +1,154 @@
+"""A running private mysqld: started, asked, stopped; it never outlives us."""
+
+import signal
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Self
+
+import pymysql
+from pymysql.cursors import Cursor
+
+from cpubisect.base.process import Guarded
+from cpubisect.workloads.mysql.installation import Installation, Place, environment, telling_line
+from cpubisect.workloads.probe import ProbeError
+
+DATABASE = "sbtest"
+_DAY_S = 86400.0
+
+
+class Server:
+    """A running server that answers on its socket; leaving the `with` block kills it.
+
+    `launcher` is put before the command line (taskset, setarch, valgrind: programs that become what they start).
+    Raises ProbeError if the server does not answer within `patience_s`.
+    """
+
+    def __init__(
+        self,
+        installation: Installation,
+        place: Place,
+        options: Sequence[str],
+        *,
+        launcher: Sequence[str] = (),
+        variables: Mapping[str, str] | None = None,
+        patience_s: float = 120.0,
+    ) -> None:
+        self.place = place
+        own = (f"--socket={place.socket}", "--skip-networking", "--skip-grant-tables")
+        self.command = (*launcher, *installation.command(place.data, place.temporary, [*own, *options]))
+        self._offset = place.log.stat().st_size if place.log.exists() else 0
+        with place.log.open("ab") as log:
+            self._child = Guarded(self.command, env={**environment(place.temporary), **(variables or {})}, output=log)
+        try:
+            self._wait_until_it_answers(patience_s)
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+
+    @property
+    def pid(self) -> int:
+        """The process id of the server."""
+        return self._child.pid
+
+    @property
+    def alive(self) -> bool:
+        """True while the server process runs."""
+        return self._child.poll()
+
+    @contextmanager
+    def cursor(self, database: str | None = None, timeout_s: float = 600.0) -> Iterator[Cursor]:
+        """A connection as root, for as long as the block; raises pymysql.MySQLError if the server refuses."""
+        connection: Any = pymysql.connect(
+            unix_socket=str(self.place.socket),
+            user="root",
+            password="",
+            database=database,
+            charset="latin1",
+            ssl_disabled=True,
+            autocommit=True,
+            connect_timeout=10,
+            read_timeout=timeout_s,
+        )
+        with connection, connection.cursor() as cursor:
+            yield cursor
+
+    @contextmanager
+    def old_snapshot(self) -> Iterator[None]:
+        """Keep a read view open for as long as the block: meanwhile nothing may be purged, so how far the purge threads
+        have come decides nothing (which undo pages are free to use again, say). Raises ProbeError."""
+        try:
+            with self.cursor(timeout_s=_DAY_S) as cursor:
+                cursor.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+                yield
+        except (pymysql.MySQLError, OSError) as error:
+            raise self.failure(f"START TRANSACTION: {error}") from error
+
+    def variables(self) -> dict[str, str]:
+        """SHOW GLOBAL VARIABLES; raises ProbeError if the server refuses."""
+        try:
+            with self.cursor() as cursor:
+                cursor.execute("SHOW GLOBAL VARIABLES")
+                return {str(name): str(value) for name, value in cursor.fetchall()}
+        except (pymysql.MySQLError, OSError) as error:
+            raise self.failure(f"SHOW GLOBAL VARIABLES: {error}") from error
+
+    def execute(self, statements: Sequence[str], database: str | None = DATABASE) -> None:
+        """Run statements for their effect; raises ProbeError if one fails."""
+        try:
+            with self.cursor(database) as cursor:
+                for statement in statements:
+                    cursor.execute(statement)
+                    cursor.fetchall()
+        except (pymysql.MySQLError, OSError) as error:
+            raise self.failure(f"{statements[0] if len(statements) == 1 else 'SQL'}: {error}") from error
+
+    def failure(self, otherwise: str) -> ProbeError:
+        """The error to raise when something went wrong with this server: its own words if it died of it."""
+        if self._child.wait(1.0):
+            return ProbeError(f"the server crashed: {telling_line(self._printed())}", self.place.log)
+        return ProbeError(otherwise, self.place.log)
+
+    def stop(self, patience_s: float = 120.0) -> None:
+        """Shut the server down in order; raises ProbeError if it must be killed or crashes on the way."""
+        self._child.signal(signal.SIGTERM)
+        if not self._child.wait(patience_s):
+            self._child.kill()
+            raise ProbeError(f"the server did not stop within {patience_s:.0f} s", self.place.log)
+        finished = self._child.finished()
+        if finished.returncode != 0:
+            raise ProbeError(
+                f"the server ended with status {finished.returncode}: {telling_line(self._printed())}", self.place.log
+            )
+
+    def _printed(self) -> str:
+        return self.place.log.read_bytes()[self._offset :].decode(errors="replace")
+
+    def _wait_until_it_answers(self, patience_s: float) -> None:
+        limit = time.monotonic() + patience_s
+        refusal = ""
+        while time.monotonic() < limit:
+            if self._child.wait(0.02):
+                text = telling_line(self._printed())
+                raise ProbeError(f"the server does not start: {text}", self.place.log)
+            if not self.place.socket.exists():
+                continue
+            try:
+                with self.cursor() as cursor:
+                    cursor.execute("SELECT 1")
+                    return
+            except (pymysql.MySQLError, OSError) as error:
+                refusal = str(error)
+        last = refusal or telling_line(self._printed())
+        raise ProbeError(f"the server does not answer after {patience_s:.0f} s: {last}", self.place.log)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._child.kill()
+        self._child.__exit__(kind, error, trace)
+        self.place.socket.unlink(missing_ok=True)
