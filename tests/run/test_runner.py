@@ -13,6 +13,7 @@ from cpubisect.report.words import reproduce
 from cpubisect.search import noisy as changepoint
 from cpubisect.search.situation import NoStep
 from cpubisect.service import launch
+from cpubisect.views.bisection import Bisection
 
 pytestmark = pytest.mark.xdist_group("runner")
 
@@ -194,7 +195,7 @@ def test_cpu_time_alone_finds_a_large_step(home: Path, tmp_path: Path, steady: N
     shas = story.write(tmp_path / "kv")
     quick = ["--set", "clock_ops=1000,60000"]
     data = ask(tmp_path / "kv", shas[1], "main", "--metric", "cpu", *quick, home=home)
-    assert data["regime"] == "noisy"
+    assert data["regime"] == {"readrandom": "noisy"}
     (culprit,) = verdict_of(data)["culprits"]
     assert culprit["sha"] == shas[4]
     assert culprit["steps"]["cpu us/query"]["low"] > 50
@@ -351,7 +352,7 @@ def test_functions_are_told_where_callgrind_is_asked_for_beside_a_hardware_count
     data = ask(tmp_path / "kv", shas[1], "main", "--counter", "callgrind", home=home)
     assert data["counter"] == "callgrind"
     assert verdict_of(data)["culprits"][0]["functions"]
-    assert "--counter callgrind" in " ".join(reproduce(data))
+    assert "--counter callgrind" in " ".join(reproduce(Bisection.from_json(data)))
 
 
 def test_a_failed_build_is_tried_again_by_another_bisection(home: Path, tmp_path: Path) -> None:
