@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from cpubisect.search.price import build_share
 from searching.world import History
 
 
@@ -18,9 +19,10 @@ class Answer:
 class Host:
     """A simulated probe host with a clock that adds up what is done on it.
 
-    `size` numbers, 0 good and size - 1 bad; a first build costs `build_s` seconds, whether it succeeds or not, and is
-    kept; a probe costs `probe_s`. `wanted` is the culprit's step in percent: what somebody who has seen the two ends
-    could tell a search. `failures` has the first error line of every build that failed.
+    `size` numbers, 0 good and size - 1 bad; a first build costs what the compiler cache leaves of `build_s` seconds,
+    whether it succeeds or not, and is kept; a probe costs `probe_s`. `wanted` is the culprit's step in percent: what
+    somebody who has seen the two ends could tell a search. `failures` has the first error line of every build that
+    failed.
     """
 
     def __init__(self, history: History) -> None:
@@ -35,15 +37,17 @@ class Host:
         self.probes = 0
         self.failures: dict[int, str] = {}
         self._artifacts = set(history.built)
-        self._repeats: dict[int, int] = {}
+        self._links: set[tuple[int, int]] = set()
+        self._repeats: dict[tuple[int, int], int] = {}
 
     def has(self, number: int) -> bool:
         """True if its artifact is there."""
         return number in self._artifacts
 
-    def price(self, number: int) -> float:
-        """Seconds its artifact would cost now."""
-        return 0.0 if number in self._artifacts else self.build_s
+    def share(self, number: int) -> float:
+        """The part of a full build that its artifact would take now, as a ratio: near builds share compilations."""
+        nearest = min((abs(number - built) for built in self._artifacts), default=None)
+        return 1.0 if nearest is None else build_share(nearest)
 
     def build(self, number: int) -> bool:
         """Build it unless that was tried before; True if there is an artifact now."""
@@ -51,21 +55,35 @@ class Host:
             return True
         if number in self.failures:
             return False
+        return self._make(number, self._history.fails_once(number))
+
+    def build_again(self, number: int) -> bool:
+        """Build what has failed once more; True if there is an artifact now."""
+        return self._make(number, False)
+
+    def _make(self, number: int, mishap: bool) -> bool:
         self.builds += 1
-        self.clock_s += self.build_s
+        self.clock_s += self.build_s * self.share(number)
         if number in self._history.dead:
             self.failures[number] = f"error: broken by change {self._history.dead[number]}"
-            return False
-        self._artifacts.add(number)
-        return True
+        elif mishap:
+            self.failures[number] = "error: a mishap"
+        else:
+            self.failures.pop(number, None)
+            self._artifacts.add(number)
+        return number in self._artifacts
 
-    def probe(self, number: int) -> float:
-        """One probe of a built number, in percent of the good end's cost; raises ValueError if it is not built."""
+    def probe(self, number: int, link: int = 0) -> float:
+        """One probe of a built number, in percent of the good end's cost; of the `link`-th time that it is linked anew,
+        which takes time once. Raises ValueError if it is not built."""
         if number not in self._artifacts:
             raise ValueError(f"{number} is not built")
-        repeat = self._repeats.get(number, 0)
-        self._repeats[number] = repeat + 1
-        value = self._history.value(number, repeat, self.clock_s)
+        if link and (number, link) not in self._links:
+            self._links.add((number, link))
+            self.clock_s += self._history.world.link_s
+        repeat = self._repeats.get((number, link), 0)
+        self._repeats[number, link] = repeat + 1
+        value = self._history.value(number, repeat, self.clock_s, link)
         self.probes += 1
         self.clock_s += self.probe_s
         return value

@@ -1,13 +1,15 @@
 """What a simulated history costs, drawn once per seed, and the noise of each probe of it.
 
-Noise comes in four parts: scatter between probes of one build (standard deviation SIGMA), one fixed draw per build for
-its code layout, a random walk of the host over time, and rare upward outliers. Every part has a random stream of its
-own, and every commit too, so the r-th probe of a commit has the same noise whoever asks and whatever was probed before:
-searches are compared on common random numbers.
+Noise comes in five parts: scatter between probes of one binary (standard deviation SIGMA), one fixed draw per binary
+for its code layout, a random walk of the host over time, a jump of the host, and rare upward outliers. Every part has a
+random stream of its own, and every binary too, so the r-th probe of one has the same noise whoever asks and whatever
+was probed before: searches are compared on common random numbers.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 
 import numpy as np
@@ -23,7 +25,13 @@ OTHERS_SHARE = 0.25
 """Standard deviation of a step that is not the culprit, as a share of the culprit's."""
 
 OUTLIER_MEAN = 5.0
-"""Mean size of an outlier, in units of SIGMA."""
+"""Mean size of an outlier, in units of SIGMA, unless the world says how large each is."""
+
+JUMP_H = (0.2, 2.0)
+"""A host that jumps does so once, at any hour between these: while the ends are read, in the search, or after it."""
+
+FREEDOM = 3
+"""Degrees of freedom of Student's t in a world with heavy tails; the scatter's standard deviation is SIGMA there too."""
 
 MOST_OF_OTHERS = 0.5
 """One step dominates if all others together, whichever way they go, are at most this part of it."""
@@ -32,29 +40,46 @@ TICK_S = 20.0
 """The host's random walk is drawn at this spacing and interpolated between, in seconds."""
 
 _BLOCK = 64
-_PLACES, _DEAD, _DRIFT, _COMMIT = range(4)
+_PLACES, _DEAD, _DRIFT, _COMMIT, _JUMP, _FLAKY, _LINK = range(7)
+
+
+class Scatter(StrEnum):
+    """How the layouts of binaries scatter: normally, or by half to twice `layout` up or down, each as likely."""
+
+    NORMAL = "normal"
+    EITHER_WAY = "either way"
 
 
 @dataclass(frozen=True)
 class World:
     """One kind of history; all sizes in percent of the good end's cost, times in seconds.
 
-    `size` numbers, 0 good and size - 1 bad; `step` is the culprit's; `layout` the scatter between builds; `others`
-    the count of further steps; `drift` the random walk's standard deviation after one hour; `outliers` the share of
-    probes that are one; `dead` the share of numbers that can't be built; `releases` how many evenly spread numbers,
-    both ends among them, are built beforehand.
+    `size` numbers, 0 good and size - 1 bad; `step` is the culprit's; `layout` the scatter between binaries, each link of
+    a build being one; `others` the count of further steps; `drift` the random walk's standard deviation after one hour;
+    `jump` what the host adds to everything from some hour on; `outliers` the share of probes that are one, each of
+    `outlier_size` if that is given; `heavy` says that the scatter has Student's tails; `dead` the share of numbers that
+    can't be built, in up to three stretches or, if `strewn`, anywhere; `flaky` the share of numbers whose first build
+    fails and whose second one does not; `releases` how many evenly spread numbers, both ends among them, are built
+    beforehand. Linking a build again takes `link_s`, once for each layout.
     """
 
     size: int = 1024
     step: float = 2.0
     layout: float = 0.0
+    scatter: Scatter = Scatter.NORMAL
     others: int = 0
     drift: float = 0.0
+    jump: float = 0.0
     outliers: float = 0.0
+    outlier_size: float | None = None
+    heavy: bool = False
     dead: float = 0.0
+    strewn: bool = False
+    flaky: float = 0.0
     releases: int = 0
     build_s: float = 400.0
     probe_s: float = 40.0
+    link_s: float = 10.0
 
     def draw(self, seed: int, trial: int) -> "History":
         """One history of this kind; the same for the same numbers."""
@@ -76,7 +101,7 @@ class World:
         if not wanted:
             return {}
         rng = _stream(seed, trial, _DEAD)
-        stretches = min(wanted, 3)
+        stretches = wanted if self.strewn else min(wanted, 3)
         lengths = 1 + rng.multinomial(wanted - stretches, [1 / stretches] * stretches)
         dead: dict[int, int] = {}
         for stretch, length in enumerate(lengths):
@@ -107,26 +132,36 @@ class History:
         self.built = built
         self._seed = seed
         self._trial = trial
-        self._commits: dict[int, _Commit] = {}
+        self._binaries: dict[tuple[int, int], _Binary] = {}
         self._walk = np.zeros(1)
 
-    def value(self, number: int, repeat: int, at_s: float) -> float:
-        """What the `repeat`-th probe of a number shows, started at `at_s`."""
-        commit = self._commits.get(number)
-        if commit is None:
-            commit = self._commits[number] = _Commit(_stream(self._seed, self._trial, _COMMIT, number), self.world)
-        return float(self.means[number]) + commit.value(repeat) + self.drift(at_s)
+    def value(self, number: int, repeat: int, at_s: float, link: int = 0) -> float:
+        """What the `repeat`-th probe of a number's build shows, linked anew for the `link`-th time, started at `at_s`."""
+        binary = self._binaries.get((number, link))
+        if binary is None:
+            which = (_LINK, number, link) if link else (_COMMIT, number)
+            binary = self._binaries[number, link] = _Binary(_stream(self._seed, self._trial, *which), self.world)
+        return float(self.means[number]) + binary.value(repeat) + self.drift(at_s)
+
+    def fails_once(self, number: int) -> bool:
+        """True if a number's first build fails and its second one does not."""
+        return bool(self.world.flaky) and _stream(self._seed, self._trial, _FLAKY, number).random() < self.world.flaky
 
     def drift(self, at_s: float) -> float:
-        """How far the host has wandered by `at_s`."""
+        """What the host adds at `at_s`: how far it has wandered, and its jump."""
+        jumped = self.world.jump if self.world.jump and at_s >= self._jump_s else 0.0
         if not self.world.drift:
-            return 0.0
+            return jumped
         place, part = divmod(at_s / TICK_S, 1.0)
         tick = int(place)
         while tick + 1 >= len(self._walk):
             steps = self._walk_stream.standard_normal(4096) * self.world.drift * (TICK_S / 3600) ** 0.5
             self._walk = np.concatenate([self._walk, self._walk[-1] + np.cumsum(steps)])
-        return float(self._walk[tick] * (1 - part) + self._walk[tick + 1] * part)
+        return jumped + float(self._walk[tick] * (1 - part) + self._walk[tick + 1] * part)
+
+    @cached_property
+    def _jump_s(self) -> float:
+        return float(_stream(self._seed, self._trial, _JUMP).uniform(*JUMP_H)) * 3600
 
     @cached_property
     def others(self) -> float:
@@ -147,21 +182,27 @@ class History:
         return _stream(self._seed, self._trial, _DRIFT)
 
 
-class _Commit:
-    """The noise of one commit: its layout, and its probes as they are asked for."""
+class _Binary:
+    """The noise of one binary: its layout, and its probes as they are asked for."""
 
     def __init__(self, rng: np.random.Generator, world: World) -> None:
         self._rng = rng
-        self._outliers = world.outliers
-        self._layout = float(rng.standard_normal()) * world.layout
+        self._world = world
+        drawn = float(rng.standard_normal())
+        if world.scatter is Scatter.EITHER_WAY:
+            drawn = math.copysign(float(rng.uniform(0.5, 2.0)), drawn)
+        self._layout = drawn * world.layout
         self._values: list[float] = []
 
     def value(self, repeat: int) -> float:
+        world = self._world
         while repeat >= len(self._values):
-            noise = self._rng.standard_normal(_BLOCK) * SIGMA
-            rare = self._rng.random(_BLOCK) < self._outliers
+            tails = self._rng.standard_t(FREEDOM, _BLOCK) / (FREEDOM / (FREEDOM - 2)) ** 0.5 if world.heavy else None
+            noise = (self._rng.standard_normal(_BLOCK) if tails is None else tails) * SIGMA
+            rare = self._rng.random(_BLOCK) < world.outliers
             sizes = self._rng.exponential(OUTLIER_MEAN * SIGMA, _BLOCK)
-            self._values += (self._layout + noise + np.where(rare, sizes, 0.0)).tolist()
+            added = np.where(rare, sizes if world.outlier_size is None else world.outlier_size, 0.0)
+            self._values += (self._layout + noise + added).tolist()
         return self._values[repeat]
 
 

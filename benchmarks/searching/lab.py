@@ -1,0 +1,178 @@
+"""The lab in which the product's own orchestration runs a simulated history: nothing is built, the host's clock says what
+it would have taken."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from cpubisect.base.metrics import CPU
+from cpubisect.builders.build import Outcome
+from cpubisect.history.candidates import Candidate, Candidates
+from cpubisect.history.history import CommitDetails
+from cpubisect.records.purpose import Purpose
+from cpubisect.records.store import BuildRow, ProbeRow
+from cpubisect.run.measuring import Touched, Unobservable
+from cpubisect.search.events import Event
+from cpubisect.search.line import Line
+from cpubisect.search.question import Question
+from cpubisect.search.suspects import Suspicion, Touch
+from searching.host import Host
+
+OBJECTS = 600
+"""Files that a full build compiles: what the compiler's cache had of them tells the search what a full build takes."""
+
+_WHEN = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+class StraightPast:
+    """A history without merges, each number of a host being a commit of that name."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    def candidates(self, good: str, bad: str) -> Candidates:
+        """All numbers after good up to bad."""
+        commits = tuple(Candidate(str(n), str(n - 1), "", False) for n in range(int(good) + 1, int(bad) + 1))
+        return Candidates(good, good, commits)
+
+    def classes(self, candidates: Candidates, irrelevant: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+        """Each commit by itself."""
+        return ((candidates.start,), *((commit.sha,) for commit in candidates.commits))
+
+    def inside_merge(self, merge: str, parent: str) -> Sequence[Candidates]:
+        """There are none."""
+        return ()
+
+    def changes(self, commits: Sequence[tuple[str, str]]) -> Iterable[tuple[str, tuple[str, ...]]]:
+        """Nothing is known of them."""
+        return ()
+
+    def files(self, sha: str) -> Mapping[str, bool]:
+        """Nor is this."""
+        return {}
+
+    def describe(self, sha: str) -> CommitDetails:
+        """Its name."""
+        return CommitDetails("", _WHEN, sha, sha, ())
+
+
+class SimulatedLab:
+    """Measures a host's numbers on CPU time only, each being a commit of that name."""
+
+    bisection = 1
+    test_name = "simulated"
+    counts_instructions = False
+    irrelevant = ()
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self.history = StraightPast(host.size)
+        good, bad = "0", str(host.size - 1)
+        self.question = Question("", "", good, bad, good, bad, (self.test_name,), "")
+        self._rows: dict[str, tuple[BuildRow, bool]] = {}
+        self._probes: dict[tuple[str, Purpose], list[ProbeRow]] = {}
+        self._series: dict[Purpose, list[tuple[str, ProbeRow]]] = {}
+
+    def build(self, sha: str) -> BuildRow:
+        """The first time takes the host's time; raises Unobservable."""
+        number = int(sha)
+        if sha not in self._rows:
+            there, share, before = self.host.has(number), self.host.share(number), self.host.clock_s
+            built = self.host.build(number)
+            self._rows[sha] = (self._row(sha, built, share, self.host.clock_s - before), not there)
+        if number in self.host.failures:
+            raise Unobservable(self.host.failures[number])
+        return self._rows[sha][0]
+
+    def _row(self, sha: str, built: bool, share: float, seconds: float) -> BuildRow:
+        misses = max(1, round(OBJECTS * share))
+        return BuildRow(
+            id=int(sha),
+            sha=sha,
+            outcome=(Outcome.BUILT if built else Outcome.FAILED).value,
+            artifact=sha,
+            first_error=self.host.failures.get(int(sha), ""),
+            cpu_seconds=seconds,
+            wall_seconds=seconds,
+            cache_hits=OBJECTS - misses,
+            cache_misses=misses,
+            log="",
+            diff="",
+            recipe_key="",
+            recipe={},
+            repairs=(),
+            compiled=(),
+            code=sha,
+        )
+
+    def same_code(self, one: str, other: str) -> bool:
+        """Every commit does something else."""
+        return one == other
+
+    def probes(self, sha: str, purpose: Purpose, count: int) -> list[ProbeRow]:
+        """As many as there are, and at least `count`, which take the host's time; raises Unobservable."""
+        build = self.build(sha)
+        done = self._probes.setdefault((sha, purpose), [])
+        while len(done) < count:
+            started = self.host.clock_s
+            values = {CPU: (self.host.probe(int(sha)),)}
+            row = ProbeRow(
+                len(self._series),
+                build.id,
+                self.test_name,
+                purpose,
+                self.host.probe_s,
+                None,
+                values,
+                {},
+                {},
+                (),
+                started,
+            )
+            done.append(row)
+            self._series.setdefault(purpose, []).append((sha, row))
+        return done
+
+    def probe_with(self, sha: str, settings: Mapping[str, str]) -> ProbeRow:
+        """There are no settings; raises Unobservable."""
+        raise Unobservable("a simulated server has no settings")
+
+    def setting_of(self, variable: str, *, lenient: bool = False) -> str:
+        """Its own name."""
+        return variable
+
+    def builds(self) -> list[tuple[BuildRow, bool]]:
+        """All, in order, and whether each was made now."""
+        return list(self._rows.values())
+
+    def built_here(self) -> list[str]:
+        """All of them."""
+        return list(self._rows)
+
+    def failures(self) -> dict[str, str]:
+        """Those that failed, with why."""
+        return {str(number): why for number, why in self.host.failures.items()}
+
+    def kept(self, shas: Sequence[str]) -> frozenset[str]:
+        """Those that are there."""
+        return frozenset(sha for sha in shas if self.host.has(int(sha)))
+
+    def series(self, purpose: Purpose) -> list[tuple[str, ProbeRow]]:
+        """Those for a purpose, in order."""
+        return self._series.get(purpose, [])
+
+    def variables(self, sha: str) -> Mapping[str, str]:
+        """There are none."""
+        return {}
+
+    def touched(self, line: Line) -> Touched:
+        """Nothing is known of what they touch."""
+        return Touched((Touch(frozenset(), frozenset()),) * (line.size - 1), {})
+
+    def record_line(self, line: Line) -> None:
+        """Nobody asks for it."""
+
+    def record_suspects(self, line: Line, found: Mapping[str, Suspicion]) -> None:
+        """Nor for them."""
+
+    def tell(self, event: Event) -> None:
+        """Nobody listens."""
