@@ -10,7 +10,7 @@ from cpubisect.base.errors import Missing
 from cpubisect.base.plain import Plain, plain
 from cpubisect.records.database import Database, equal, insert, insert_all, listed, update
 from cpubisect.records.packing import pack, pack_calls, unpack, unpack_calls
-from cpubisect.records.purpose import COUNTING, Purpose
+from cpubisect.records.purpose import AS_ASKED, Purpose
 from cpubisect.records.results import FinishedBuild, FinishedProbe
 from cpubisect.search import events
 from cpubisect.search.costs import CallGraph
@@ -364,8 +364,8 @@ class Store(Database):
         ]
 
     def variables(self, bisection: int, sha: str, test: str) -> dict[str, str]:
-        """The variables that a commit's server had in the first probe of a test that counts for it; empty if none
-        told."""
+        """The variables that a commit's server had in the first probe of a test with the question's own settings; empty
+        if none told."""
         rows = self.read(
             "SELECT probes.variables FROM probes JOIN builds ON builds.id = probes.build "
             "WHERE probes.bisection = ? AND builds.sha = ? AND probes.test = ? AND probes.error IS NULL "
@@ -374,7 +374,7 @@ class Store(Database):
             bisection,
             sha,
             test,
-            listed(COUNTING),
+            listed(AS_ASKED),
         )
         return dict(rows[0]["variables"]) if rows else {}
 
