@@ -43,28 +43,15 @@ def carry_out(
     A build that fails, hangs or runs out of memory or disk is a result, not an exception; UserError is raised if the
     commit, a patch or ccache is not there.
     """
-    find_ccache()
-    work.mkdir(parents=True, exist_ok=True)
     log = log or work / f"build-{recipe.commit[:12]}-{recipe.key()[:8]}.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    job = _Job(recipe, builder, settings, work, log, progress or (lambda text: None))
-    try:
-        log.write_bytes(b"")
-        job.progress("checking out")
-        with checked_out(repository, recipe.commit, work / "trees") as tree:
-            job.build(tree)
-    except CommandFailed as failure:
-        job.fail(failure.finished)
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        job.outcome, job.first_error = Outcome.OUT_OF_DISK, str(error)
+    job = Job(recipe, builder, settings, work, log, progress or (lambda text: None))
+    job.carry_out(repository)
     return job.result()
 
 
 @dataclass
-class _Job:
-    """One recipe being carried out, with what is known of it so far."""
+class Job:
+    """One recipe being carried out, with what is known of it so far; fields are as in `carry_out` and its result."""
 
     recipe: Recipe
     builder: Builder
@@ -86,7 +73,24 @@ class _Job:
     began: datetime = field(default_factory=lambda: datetime.now(UTC))
     shop: Shop | None = None
 
-    def build(self, tree: SourceTree) -> None:
+    def carry_out(self, repository: Path) -> None:
+        """All of it, from the checkout on; raises UserError if the commit, a patch or ccache is not there."""
+        find_ccache()
+        for directory in (self.work, self.log.parent):
+            directory.mkdir(parents=True, exist_ok=True)
+        try:
+            self.log.write_bytes(b"")
+            self.progress("checking out")
+            with checked_out(repository, self.recipe.commit, self.work / "trees") as tree:
+                self._build(tree)
+        except CommandFailed as failure:
+            self.fail(failure.finished)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            self.outcome, self.first_error = Outcome.OUT_OF_DISK, str(error)
+
+    def _build(self, tree: SourceTree) -> None:
         """Everything between the checkout and the end of the tree; sets the outcome, raises OSError."""
         stats_log = tree.place / "ccache-stats.log"
         shop = self.shop = Shop(
@@ -102,11 +106,7 @@ class _Job:
         repairer = Repairer(tree, self.recipe.repairs, self.settings.patches_dir, _adder_of_flags(shop))
         try:
             self._compile(tree, shop, repairer)
-            self.progress("collecting")
-            self.output = _collect(self.builder, shop, self.work)
-            self.compiled = self.builder.compiled(shop)
-            spans = spans_of(tree.commit_dates(), self.began, datetime.now(UTC))
-            self.code = code_digest(self.output, self.recipe, spans)
+            self.finish(tree, shop)
             self.outcome = Outcome.BUILT
         except CommandFailed as failure:
             self.fail(failure.finished, tree.path)
@@ -155,6 +155,14 @@ class _Job:
                 if change is Change.FLAGS:
                     tree.clean()
                     configured = False
+
+    def finish(self, tree: SourceTree, shop: Shop) -> None:
+        """Take what is wanted of a tree that compiled; raises CommandFailed."""
+        self.progress("collecting")
+        self.output = collect(self.builder, shop, self.work)
+        self.compiled = self.builder.compiled(shop)
+        spans = spans_of(tree.commit_dates(), self.began, datetime.now(UTC))
+        self.code = code_digest(self.output, self.recipe, spans)
 
     def fail(self, finished: Finished, tree: Path | None = None) -> None:
         """Take down why a command ended the build."""
@@ -213,7 +221,8 @@ def _adder_of_flags(shop: Shop) -> Callable[..., None]:
     return add
 
 
-def _collect(builder: Builder, shop: Shop, work: Path) -> Path:
+def collect(builder: Builder, shop: Shop, work: Path) -> Path:
+    """A new directory in `work` with what a probe needs; raises CommandFailed."""
     output = Path(tempfile.mkdtemp(prefix="output-", dir=work))
     output.chmod(0o755)
     try:

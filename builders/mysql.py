@@ -176,12 +176,17 @@ class MySqlServer:
         """Compile and link mysqld, which makes the message files on the way."""
         _SYSTEMS[shop.recipe.system].compile(shop)
 
-    def collect(self, shop: Shop, output: Path) -> None:
-        """Fill `output` as the head of this file says; raises CommandFailed if the build left no server or messages."""
+    def linked(self, shop: Shop) -> Path:
+        """The server; raises CommandFailed if the build left none."""
         results = _SYSTEMS[shop.recipe.system].results(shop)
         server = next((results / name for name in _SERVERS if (results / name).is_file()), None)
         if server is None:
             raise _lacking("server binary", results)
+        return server
+
+    def collect(self, shop: Shop, output: Path) -> None:
+        """Fill `output` as the head of this file says; raises CommandFailed if the build left no server or messages."""
+        results, server = _SYSTEMS[shop.recipe.system].results(shop), self.linked(shop)
         shutil.copy2(server, output / "mysqld")
         for messages in (path for share in _SHARES for path in sorted((results / share).glob("*/errmsg.sys"))):
             _copy(messages, output / "share" / messages.parent.name / messages.name)

@@ -30,9 +30,13 @@ class MakeDbBench:
         """Compile and link db_bench."""
         shop.run(self._command(shop, f"-j{shop.settings.jobs}"), extra_environment=self._environment(shop))
 
+    def linked(self, shop: Shop) -> Path:
+        """db_bench, at the root of the tree."""
+        return shop.tree / TARGET
+
     def collect(self, shop: Shop, output: Path) -> None:
         """Just the binary."""
-        shutil.copy2(shop.tree / TARGET, output / TARGET)
+        shutil.copy2(self.linked(shop), output / TARGET)
 
     def compiled(self, shop: Shop) -> tuple[str, ...]:
         """From the dependency files that -MMD left beside the objects."""

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from typing import ClassVar
 
-_CLOCK = re.compile(r"clock(?: (\S+)(?: against (\S+))?)?")
+_MEASURING = re.compile(r"(?:(search)|clock(?: (\S+)(?: against (\S+))?)?)(?: link ([1-9][0-9]{0,8}))?")
+_LINKS = range(10**9)
 _SHOWN = 12
 """Digits of a commit that tell its rounds from those of others."""
 
@@ -25,13 +26,15 @@ class Purpose:
 
     `SEARCH` is to count instructions and CPU time, `CLOCK` only CPU time, both for the search; `clock` is CPU time of
     one commit in rounds of its own, perhaps `against` a parent; `trial` is to see what other settings do. `text` is
-    those settings or, if this program does not know the purpose, all that the store says.
+    those settings or, if this program does not know the purpose, all that the store says. `link` is 0 for the build as
+    it was linked, else the number of a redraw of it: the same objects linked again in another order.
     """
 
     kind: _Kind
     sha: str = ""
     against: str = ""
     text: str = ""
+    link: int = 0
 
     SEARCH: ClassVar["Purpose"]
     CLOCK: ClassVar["Purpose"]
@@ -50,23 +53,32 @@ class Purpose:
     @lru_cache(maxsize=4096)
     def of(stored: str) -> "Purpose":
         """The inverse of `str`; any text has one, and gives itself back."""
-        if stored == _Kind.SEARCH:
-            return Purpose.SEARCH
-        if clock := _CLOCK.fullmatch(stored):
-            return Purpose(_Kind.CLOCK, clock[1] or "", clock[2] or "")
-        kind, space, settings = stored.partition(" ")
-        known = kind == _Kind.WITH and space
-        return Purpose(_Kind.WITH, text=settings) if known else Purpose(_Kind.UNKNOWN, text=stored)
+        if known := _MEASURING.fullmatch(stored):
+            kind = _Kind.SEARCH if known[1] else _Kind.CLOCK
+            return Purpose(kind, known[2] or "", known[3] or "", link=int(known[4] or 0))
+        word, space, settings = stored.partition(" ")
+        trial = word == _Kind.WITH and space
+        return Purpose(_Kind.WITH, text=settings) if trial else Purpose(_Kind.UNKNOWN, text=stored)
+
+    def linked(self, link: int) -> "Purpose":
+        """The same of the build's redraw with that number, 0 being the build as it was linked; raises ValueError for a
+        purpose that is neither to search nor to clock, and for a number that is none."""
+        if self.kind not in (_Kind.SEARCH, _Kind.CLOCK) or link not in _LINKS:
+            raise ValueError(f"there is no link {link} for {str(self)!r}")
+        return replace(self, link=link)
 
     def __str__(self) -> str:
         if self.kind in (_Kind.WITH, _Kind.UNKNOWN):
             return f"{self.kind} {self.text}" if self.kind else self.text
-        return self.kind + (f" {self.sha}" if self.sha else "") + (f" against {self.against}" if self.against else "")
+        parts = (self.kind, self.sha, self.against and f"against {self.against}", self.link and f"link {self.link}")
+        return " ".join(part for part in parts if part)
 
     @property
     def counts(self) -> bool:
-        """Whether a probe was made with the question's own settings: what it says counts for its commit."""
-        return self.kind in (_Kind.SEARCH, _Kind.CLOCK)
+        """Whether what a probe says counts for its commit, wherever costs are shown or compared: it was made with the
+        question's own settings, of the build as it was linked. A redraw has another layout, and by another linker: its
+        readings are compared with those of redraws only."""
+        return self.kind in (_Kind.SEARCH, _Kind.CLOCK) and not self.link
 
     @property
     def only_clock(self) -> bool:
@@ -77,5 +89,5 @@ class Purpose:
 Purpose.SEARCH = Purpose(_Kind.SEARCH)
 Purpose.CLOCK = Purpose(_Kind.CLOCK)
 
-COUNTING = (_Kind.SEARCH.value, _Kind.CLOCK.value)
-"""With one of these begins, in the store, what a probe that counts for its commit was made for."""
+AS_ASKED = (_Kind.SEARCH.value, _Kind.CLOCK.value)
+"""With one of these begins, in the store, what a probe with the question's own settings was made for."""

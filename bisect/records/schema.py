@@ -124,7 +124,17 @@ CREATE TABLE IF NOT EXISTS events (
 )
 """
 
-TABLES = (BISECTIONS, CANDIDATES, BUILDS, USES, PROBES, SUSPECTS, SAMPLES, EVENTS)
+LINKS = """
+CREATE TABLE IF NOT EXISTS links (
+    build INTEGER NOT NULL,
+    link INTEGER NOT NULL,
+    artifact VARCHAR NOT NULL,
+    PRIMARY KEY (build, link),
+    FOREIGN KEY (build) REFERENCES builds (id)
+)
+"""
+
+TABLES = (BISECTIONS, CANDIDATES, BUILDS, USES, PROBES, SUSPECTS, SAMPLES, EVENTS, LINKS)
 """Each after those that it refers to. Columns of type JSON hold text, those of type BLOB what `packing` makes."""
 
 PROBES_OF_BUILD = "CREATE INDEX IF NOT EXISTS probes_of_build ON probes (build)"
@@ -186,6 +196,10 @@ def _always_several_tests(connection: sqlite3.Connection) -> None:
         )
 
 
+def _add_links(connection: sqlite3.Connection) -> None:
+    connection.execute(LINKS)
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _create_all,
     _attributed_and_suspects,
@@ -193,6 +207,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _add_calls,
     _index_probes_of_build,
     _always_several_tests,
+    _add_links,
 )
 """Applied in order, each once; the count of those applied is SQLite's `user_version`. Append, never edit."""
 

@@ -10,7 +10,7 @@ from cpubisect.base.errors import Missing
 from cpubisect.base.plain import Plain, plain
 from cpubisect.records.database import Database, equal, insert, insert_all, listed, update
 from cpubisect.records.packing import pack, pack_calls, unpack, unpack_calls
-from cpubisect.records.purpose import COUNTING, Purpose
+from cpubisect.records.purpose import AS_ASKED, Purpose
 from cpubisect.records.results import FinishedBuild, FinishedProbe
 from cpubisect.search import events
 from cpubisect.search.costs import CallGraph
@@ -285,6 +285,21 @@ class Store(Database):
         )
         return [(BuildRow.read(row), bool(row["made"])) for row in rows]
 
+    def set_links(self, build: int, artifacts: Mapping[int, str]) -> None:
+        """Record the artifacts of a build's redraws by their numbers, in place of earlier ones."""
+        rows = [{"build": build, "link": link, "artifact": artifact} for link, artifact in artifacts.items()]
+        with self.writing() as connection:
+            numbers = listed(artifacts)
+            connection.execute(
+                "DELETE FROM links WHERE build = ? AND link IN (SELECT value FROM json_each(?))", (build, numbers)
+            )
+            insert_all(connection, "links", rows)
+
+    def links(self, build: int) -> dict[int, str]:
+        """The artifacts of a build's redraws by their numbers."""
+        rows = self.read("SELECT link, artifact FROM links WHERE build = ?", build)
+        return {row["link"]: row["artifact"] for row in rows}
+
     def add_probe(
         self,
         bisection: int,
@@ -364,8 +379,8 @@ class Store(Database):
         ]
 
     def variables(self, bisection: int, sha: str, test: str) -> dict[str, str]:
-        """The variables that a commit's server had in the first probe of a test that counts for it; empty if none
-        told."""
+        """The variables that a commit's server had in the first probe of a test with the question's own settings; empty
+        if none told."""
         rows = self.read(
             "SELECT probes.variables FROM probes JOIN builds ON builds.id = probes.build "
             "WHERE probes.bisection = ? AND builds.sha = ? AND probes.test = ? AND probes.error IS NULL "
@@ -374,7 +389,7 @@ class Store(Database):
             bisection,
             sha,
             test,
-            listed(COUNTING),
+            listed(AS_ASKED),
         )
         return dict(rows[0]["variables"]) if rows else {}
 
@@ -437,12 +452,12 @@ class Store(Database):
         return [entry.event for entry in self.events(bisection, kinds=(kind,)) if isinstance(entry.event, kind)]
 
     def artifacts_in_use(self) -> set[str]:
-        """Digests that unfinished bisections still need."""
+        """Digests that unfinished bisections still need, of redraws too."""
         rows = self.read(
-            "SELECT builds.artifact FROM builds JOIN uses ON uses.build = builds.id "
-            "JOIN bisections ON bisections.id = uses.bisection "
-            "WHERE bisections.state IN ('queued', 'running', 'interrupted', 'cancelled') "
-            "AND builds.artifact IS NOT NULL"
+            "WITH needed AS (SELECT uses.build FROM uses JOIN bisections ON bisections.id = uses.bisection "
+            "WHERE bisections.state IN ('queued', 'running', 'interrupted', 'cancelled')) "
+            "SELECT artifact FROM builds WHERE id IN needed AND artifact IS NOT NULL "
+            "UNION SELECT artifact FROM links WHERE build IN needed"
         )
         return {row["artifact"] for row in rows}
 

@@ -18,6 +18,8 @@ from cpubisect.builders.build import BuildSettings, Outcome, Recipe, Toolchain
 from cpubisect.builders.carry import carry_out
 from cpubisect.builders.catalog import builder_of
 from cpubisect.builders.recipes.matrix import Matrix
+from cpubisect.builders.redraw import draw_again
+from cpubisect.builders.trees.linker import why_no_redraws
 from cpubisect.history.history import History
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.records.purpose import Purpose
@@ -34,6 +36,9 @@ from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, Test
 
 PROBE_ATTEMPTS = 2
 """So many failed probes in a row make a commit unobservable: a single one may be the host's fault."""
+
+REDRAWS_AT_ONCE = 8
+"""So many redraws of a build are made while its objects are there, which takes much longer than a link."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,7 @@ class HostLab:
     watch: Watch
     _built: dict[str, BuildRow] = field(default_factory=dict, repr=False)
     _twins: dict[str, str] = field(default_factory=dict, repr=False)
+    _undrawn: dict[str, str] = field(default_factory=dict, repr=False)
 
     def beside(self, test: Test) -> "HostLab":
         """The same lab for another test of the question: what one has built, the other has."""
@@ -72,6 +78,11 @@ class HostLab:
     def counts_instructions(self) -> bool:
         """Whether they can be counted here."""
         return self.counter is not Counter.NONE
+
+    @property
+    def redraws(self) -> str:
+        """Why builds cannot be linked in other orders here, in one line; empty if they can."""
+        return why_no_redraws()
 
     @property
     def irrelevant(self) -> tuple[str, ...]:
@@ -119,24 +130,17 @@ class HostLab:
         started, sha = time.time(), recipe.commit
         log = self.home.logs / f"build-{sha[:12]}-{recipe.key()[:8]}-{int(started)}.log"
         self.tell(events.BuildStarted(sha=sha, toolchain=recipe.toolchain.name, log=str(log)))
-        settings = BuildSettings(
-            ccache_dir=self.home.ccache, patches_dir=self.matrix.patches_dir, jobs=self.question.jobs
-        )
         with scratch(self.home.work) as work:
             result = carry_out(
                 recipe,
                 builder_of(self.engine),
                 self.history.path,
                 work,
-                settings,
+                self._build_settings(),
                 log=log,
                 progress=lambda text: self.tell(events.Progress(text=text)),
             )
-            if result.outcome is Outcome.OUT_OF_DISK:
-                raise UserError(
-                    f"the disk became full while {sha[:12]} was built ({result.first_error})",
-                    f"free space (`bisect artifacts prune`) and run `bisect resume {self.bisection}`",
-                )
+            self._check_disk(sha, result.outcome, result.first_error)
             digest = self._artifacts.put(result.output) if result.output else None
         row = self.store.add_build(self.bisection, replace(result, output=None), digest, started)
         self._artifacts.prune(DEFAULT_LIMIT_BYTES, self.store.artifacts_in_use())
@@ -152,6 +156,67 @@ class HostLab:
             )
         )
         return row
+
+    def _build_settings(self) -> BuildSettings:
+        return BuildSettings(ccache_dir=self.home.ccache, patches_dir=self.matrix.patches_dir, jobs=self.question.jobs)
+
+    def _check_disk(self, sha: str, outcome: Outcome, first_error: str) -> None:
+        """Raises UserError if a build ended for want of space: that says nothing about its commit."""
+        if outcome is Outcome.OUT_OF_DISK:
+            raise UserError(
+                f"the disk became full while {sha[:12]} was built ({first_error})",
+                f"free space (`bisect artifacts prune`) and run `bisect resume {self.bisection}`",
+            )
+
+    def _draw(self, build: BuildRow, link: int) -> None:
+        """Have a redraw of a build, made now with others beside it unless it is there; raises Unobservable if it can't
+        be linked in other orders, UserError if the disk is full."""
+        if self._binary(build, link) is not None:
+            return
+        if why := self._undrawn.get(build.sha) or self.redraws:
+            raise Unobservable(why)
+        first = link - (link - 1) % REDRAWS_AT_ONCE
+        beside = range(first, first + REDRAWS_AT_ONCE)
+        self._make_links(build, [number for number in beside if self._binary(build, number) is None])
+        if why := self._undrawn.get(build.sha):
+            raise Unobservable(why)
+
+    def _make_links(self, build: BuildRow, links: Sequence[int]) -> None:
+        """Link a build's objects in other orders, and keep what came of it; raises UserError if the disk is full."""
+        sha, recipe = build.sha, self._recipe(build.sha)
+        log = self.home.logs / f"links-{sha[:12]}-{recipe.key()[:8]}-{int(time.time())}.log"
+        self.tell(events.Redrawing(sha=sha, links=len(links), log=str(log)))
+        with scratch(self.home.work) as work:
+            drawn = draw_again(
+                recipe,
+                builder_of(self.engine),
+                self.history.path,
+                work,
+                self._build_settings(),
+                links,
+                log=log,
+                progress=lambda text: self.tell(events.Progress(text=text)),
+            )
+            self._check_disk(sha, drawn.outcome, drawn.first_error)
+            self.store.set_links(build.id, {link: self._artifacts.put(made) for link, made in drawn.outputs.items()})
+        self._artifacts.prune(DEFAULT_LIMIT_BYTES, self.store.artifacts_in_use())
+        if drawn.outcome is not Outcome.BUILT:
+            self._undrawn[sha] = drawn.first_error or drawn.outcome
+        self.tell(
+            events.Redrawn(
+                sha=sha,
+                links=len(drawn.outputs),
+                wall_seconds=drawn.wall_seconds,
+                first_error=self._undrawn.get(sha, ""),
+                cache_hits=drawn.cache_hits,
+                cache_misses=drawn.cache_misses,
+            )
+        )
+
+    def _binary(self, build: BuildRow, link: int) -> Path | None:
+        """Where the artifact of a build or of its redraw is; None if it was pruned or never made."""
+        digest = self.store.links(build.id).get(link) if link else build.artifact
+        return self._artifacts.path(digest) if digest else None
 
     @cached_property
     def _artifacts(self) -> Artifacts:
@@ -197,8 +262,8 @@ class HostLab:
     def probes(self, sha: str, purpose: Purpose, count: int) -> list[ProbeRow]:
         """At least `count` probes of a commit; raises Unobservable if it can't be built or probes keep failing.
 
-        Those for `SEARCH` may be another commit's with equal code. Where any have worked, failures of an earlier run
-        don't count: they were likely the host's.
+        Those for `SEARCH` may be another commit's with equal code; those of a redraw are of the commit's own build.
+        Where any have worked, failures of an earlier run don't count: they were likely the host's.
         """
         build = self.build(self.stand_in(sha) if purpose == Purpose.SEARCH else sha)
         failed_now = 0
@@ -211,6 +276,8 @@ class HostLab:
             failing = len(latest) == PROBE_ATTEMPTS and all(latest)
             if failing and (failed_now >= PROBE_ATTEMPTS or not self._has_worked(build)):
                 raise Unobservable(f"probe: {latest[-1]}")
+            if purpose.link:
+                self._draw(build, purpose.link)
             failed_now += not self._make_probe(build, purpose)
 
     def _has_worked(self, build: BuildRow) -> bool:
@@ -321,7 +388,7 @@ class HostLab:
 
     def _request(self, build: BuildRow, purpose: Purpose, parameters: Mapping[str, str], work: Path) -> ProbeRequest:
         """What a probe of a build is asked for; raises UserError if its artifact is gone."""
-        artifact = self._artifacts.path(build.artifact or "")
+        artifact = self._binary(build, purpose.link)
         if artifact is None:
             raise UserError(
                 f"the artifact of {build.sha[:12]} was pruned while in use", f"run `bisect resume {self.bisection}`"

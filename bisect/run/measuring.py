@@ -60,7 +60,8 @@ class Lab(Protocol):
     """Builds and measures commits for one test, remembers what was found, and tells what happens.
 
     `bisection` is its number, `test_name` the test; `counts_instructions` says whether they can be counted here;
-    `irrelevant` are globs of paths that cannot change a binary.
+    `redraws` why builds cannot be linked in other orders here, in one line, empty if they can; `irrelevant` are globs
+    of paths that cannot change a binary.
     """
 
     @property
@@ -71,6 +72,8 @@ class Lab(Protocol):
     def test_name(self) -> str: ...
     @property
     def counts_instructions(self) -> bool: ...
+    @property
+    def redraws(self) -> str: ...
     @property
     def irrelevant(self) -> Sequence[str]: ...
     @property
@@ -83,7 +86,8 @@ class Lab(Protocol):
         """Whether two commits' builds do the same when run; raises Unobservable if one can't be built."""
 
     def probes(self, sha: str, purpose: Purpose, count: int) -> Sequence[ProbeRow]:
-        """All probes of a commit for a purpose that worked, and at least `count`; raises Unobservable."""
+        """All probes of a commit for a purpose that worked, and at least `count`; of that redraw of its build which
+        `purpose.link` numbers, made now unless it is there. Raises Unobservable."""
 
     def probe_with(self, sha: str, settings: Mapping[str, str]) -> ProbeRow:
         """A probe of a commit with other settings than the question's; raises Unobservable."""

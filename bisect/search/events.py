@@ -208,6 +208,37 @@ class BuildFinished(_OfBuild):
 
 
 @dataclass(frozen=True)
+class Redrawing(_OfBuild):
+    """A commit's objects are being linked again, in `links` other orders; the output goes to the file `log`."""
+
+    kind = "redrawing"
+    links: int = 0
+    log: str = ""
+
+    def _sentence(self) -> str:
+        return f"linking {self.sha[:12]} in {self.links} other orders"
+
+
+@dataclass(frozen=True)
+class Redrawn(_OfBuild):
+    """A commit was linked again in `links` other orders; `wall_seconds` is with what had to be compiled for it, which
+    is counted as ccache does; `first_error` says why there are none."""
+
+    kind = "redrawn"
+    links: int = 0
+    wall_seconds: float = 0.0
+    first_error: str = ""
+    cache_hits: int = 0
+    cache_misses: int = 0
+
+    def _sentence(self) -> str:
+        if self.first_error:
+            return f"{self.sha[:12]} cannot be linked in other orders: {self.first_error}"
+        times = "once" if self.links == 1 else f"{self.links} times"
+        return f"{self.sha[:12]} linked {times} in other orders in {span(self.wall_seconds)}"
+
+
+@dataclass(frozen=True)
 class ProbeStarted(Event):
     """A commit is being probed."""
 

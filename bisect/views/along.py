@@ -17,6 +17,8 @@ from cpubisect.search.events import (
     Posterior,
     ProbeFinished,
     ProbeStarted,
+    Redrawing,
+    Redrawn,
     RegimeChosen,
     StepFound,
     Unobservable,
@@ -30,7 +32,7 @@ from cpubisect.views.measured import measured
 
 Places = Mapping[str, tuple[int, str]]
 
-_ACTIONS = (BuildStarted, BuildFinished, BuildReused, ProbeStarted, ProbeFinished)
+_ACTIONS = (BuildStarted, BuildFinished, BuildReused, ProbeStarted, ProbeFinished, Redrawing, Redrawn)
 
 
 def axis(registry: Registry, bisection: int, test: str | None = None) -> Axis:
@@ -114,10 +116,10 @@ def _shas(
     return found
 
 
-def _doing(last: Latest) -> BuildStarted | ProbeStarted | None:
-    """The build or probe that has begun and not ended."""
+def _doing(last: Latest) -> BuildStarted | ProbeStarted | Redrawing | None:
+    """The build, redraw or probe that has begun and not ended."""
     action = last.newest(*_ACTIONS)
-    return action.event if action and isinstance(action.event, BuildStarted | ProbeStarted) else None
+    return action.event if action and isinstance(action.event, BuildStarted | ProbeStarted | Redrawing) else None
 
 
 def _unbuildable(

@@ -19,6 +19,7 @@ from cpubisect.search.events import (
     ProbeStarted,
     Progress,
     Range,
+    Redrawing,
     span,
 )
 
@@ -67,7 +68,7 @@ class Display:
             case Joined() if not event.inside:
                 self._expected = event.expected_builds
         line = event.sentence
-        if isinstance(event, BuildStarted | ProbeStarted):
+        if isinstance(event, BuildStarted | ProbeStarted | Redrawing):
             self._action, self._detail, self._since = line, "", time.monotonic()
             if self._live.is_started:
                 return

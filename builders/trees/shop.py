@@ -161,6 +161,10 @@ class Builder(Protocol):
     def compile(self, shop: Shop) -> None:
         """Compile and link just what a probe needs; run again after each repair, so it must be incremental."""
 
+    def linked(self, shop: Shop) -> Path:
+        """The program that a probe runs, where `compile` links it; without it, `compile` only links it again. Raises
+        CommandFailed if there is none."""
+
     def collect(self, shop: Shop, output: Path) -> None:
         """Copy what a probe needs into `output`, an empty directory."""
 

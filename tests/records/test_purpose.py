@@ -7,12 +7,14 @@ from hypothesis import strategies as st
 from cpubisect.records.purpose import Purpose
 
 SHAS = st.text("0123456789abcdef", min_size=1, max_size=40)
-PURPOSES = st.one_of(
+LINKS = st.integers(0, 10**9 - 1)
+MEASURING = st.one_of(
     st.sampled_from([Purpose.SEARCH, Purpose.CLOCK]),
     st.builds(Purpose.clock, SHAS),
     st.builds(Purpose.clock, SHAS, SHAS),
-    st.builds(Purpose.trial, st.dictionaries(st.text(), st.text())),
 )
+TRIALS = st.builds(Purpose.trial, st.dictionaries(st.text(), st.text()))
+PURPOSES = MEASURING | st.builds(Purpose.linked, MEASURING, LINKS) | TRIALS
 
 
 @given(PURPOSES)
@@ -20,7 +22,10 @@ def test_a_purpose_survives_the_store(purpose: Purpose) -> None:
     assert Purpose.of(str(purpose)) == purpose
 
 
-@given(st.text() | st.text().map("clock {}".format) | st.text().map("with {}".format))
+WORDS = st.sampled_from(["search", "clock", "with", "against", "link", "0", "03", "3", "9" * 10, "abc", "a=1"])
+
+
+@given(st.text() | st.lists(WORDS).map(" ".join) | st.text().map("clock {}".format) | st.text().map("with {}".format))
 def test_whatever_the_store_holds_gives_itself_back(stored: str) -> None:
     assert str(Purpose.of(stored)) == stored
 
@@ -32,6 +37,11 @@ def test_whatever_the_store_holds_gives_itself_back(stored: str) -> None:
         ("clock", Purpose.CLOCK, True, True),
         ("clock 0123456789ab", Purpose.clock("0123456789abcdef"), True, True),
         ("clock 0123456789ab against fedc", Purpose.clock("0123456789abcdef", "fedc"), True, True),
+        ("clock link 2", Purpose.CLOCK.linked(2), False, True),
+        ("clock 0123456789ab link 12", Purpose.clock("0123456789ab").linked(12), False, True),
+        ("clock abc against fedc link 3", Purpose.clock("abc", "fedc").linked(3), False, True),
+        ("search link 1", Purpose.SEARCH.linked(1), False, False),
+        ("with a=1 link 3", Purpose.trial({"a": "1 link 3"}), False, False),
         ("with a=1,b=x,y=z", Purpose.trial({"b": "x,y=z", "a": "1"}), False, False),
         ("with ", Purpose.trial({}), False, False),
     ],
@@ -40,6 +50,27 @@ def test_what_older_stores_hold_is_read(stored: str, purpose: Purpose, counts: b
     assert Purpose.of(stored) == purpose
     assert str(purpose) == stored
     assert (purpose.counts, purpose.only_clock) == (counts, only_clock)
+
+
+@given(MEASURING, LINKS.filter(bool))
+def test_a_redraw_asks_for_the_same_of_another_link_and_counts_for_no_commit(purpose: Purpose, link: int) -> None:
+    drawn = purpose.linked(link)
+    assert str(drawn) == f"{purpose} link {link}"
+    assert (drawn.link, drawn.counts, drawn.only_clock) == (link, False, purpose.only_clock)
+    assert drawn.linked(0) == purpose
+    assert purpose.counts
+
+
+@given(TRIALS | st.builds(Purpose.of, st.just("of tomorrow")), LINKS)
+def test_what_is_no_measurement_has_no_redraws(purpose: Purpose, link: int) -> None:
+    with pytest.raises(ValueError, match="no link"):
+        purpose.linked(link)
+
+
+@pytest.mark.parametrize("link", [-1, 10**9])
+def test_a_link_has_a_number_that_the_store_can_read(link: int) -> None:
+    with pytest.raises(ValueError, match="no link"):
+        Purpose.CLOCK.linked(link)
 
 
 def test_what_is_unknown_counts_for_nothing() -> None:

@@ -57,7 +57,7 @@ def opened(path: Path, good: str, *tests: str) -> HostLab:
 
 def again(lab: HostLab, **changed: Any) -> HostLab:
     """The lab as the next run has it: with nothing in memory."""
-    return replace(lab, _built={}, _twins={}, **changed)
+    return replace(lab, _built={}, _twins={}, _undrawn={}, **changed)
 
 
 @pytest.mark.parametrize(

@@ -115,9 +115,11 @@ class ScriptedPast:
 class FakeLab:
     """Measures scripted commits.
 
-    Counts are exact; CPU time is a hundredth of them in microseconds, with noise of `sigma` (a ratio). A setting that
-    is another value than a server's own costs what `prices` say, by (variable, value). A build takes `build_s` seconds
-    of the clock and a probe `probe_s`. `journal` is all that was told, `lines` and `suspects` are what was remembered.
+    Counts are exact; CPU time is a hundredth of them in microseconds, with noise of `sigma` (a ratio). Each link of a
+    commit, that of its build too, has an effect of its own on CPU time, the same in all its probes, whose standard
+    deviation is `layout` (a ratio). A setting that is another value than a server's own costs what `prices` say, by
+    (variable, value). A build takes `build_s` seconds of the clock, a redraw `link_s` and a probe `probe_s`; `redraws`
+    says why there are none. `journal` is all that was told, `lines` and `suspects` are what was remembered.
     """
 
     bisection = 1
@@ -130,11 +132,14 @@ class FakeLab:
         question: Question,
         *,
         sigma: float = 0.0,
+        layout: float = 0.0,
         seed: int = 1,
         counts_instructions: bool = True,
         prices: Mapping[tuple[str, str], float] | None = None,
         build_s: float = 100.0,
         probe_s: float = 10.0,
+        link_s: float = 2.0,
+        redraws: str = "",
     ) -> None:
         self.question = question
         self.counts_instructions = counts_instructions
@@ -144,10 +149,12 @@ class FakeLab:
         self.journal: list[Event] = []
         self.lines: dict[str, Line] = {}
         self.suspects: dict[str, Mapping[str, Suspicion]] = {}
-        self._sigma = sigma
-        self._random = random.Random(seed)
+        self.redraws = redraws
+        self._sigma, self._layout = sigma, layout
+        self._seed, self._random = seed, random.Random(seed)
         self._prices = prices or {}
-        self._build_s, self._probe_s = build_s, probe_s
+        self._build_s, self._probe_s, self._link_s = build_s, probe_s, link_s
+        self._linked: set[tuple[str, int]] = set()
         self._built: dict[str, BuildRow] = {}
         self._probes: list[tuple[str, ProbeRow]] = []
 
@@ -183,8 +190,11 @@ class FakeLab:
         return self.build(one).code == self.build(other).code
 
     def probes(self, sha: str, purpose: Purpose, count: int) -> list[ProbeRow]:
-        """As many as there are, and at least `count`; raises Unobservable if the script says that it crashes."""
+        """As many as there are, and at least `count`; raises Unobservable if the script says that it crashes, or for a
+        redraw where there are none."""
         self.build(sha)
+        if purpose.link and self.redraws:
+            raise Unobservable(self.redraws)
         while len(done := [row for own, row in self._probes if (own, row.purpose) == (sha, purpose)]) < count:
             self._probes.append((sha, self._probed(sha, purpose, {})))
         return done
@@ -228,6 +238,10 @@ class FakeLab:
         firsts = [self.commits[line.first(number)] for number in range(1, line.size)]
         return Touched(tuple(Touch(commit.words, frozenset(commit.paths)) for commit in firsts), {})
 
+    def layout_of(self, sha: str, link: int) -> float:
+        """The effect of one link on CPU time, as a ratio: the same for the same seed, whatever was measured before."""
+        return self._layout * random.Random(f"{self._seed} {sha} {link}").gauss(0.0, 1.0)
+
     def cpu_of(self, sha: str, cost: float) -> float:
         """CPU microseconds per query of one probe."""
         return cost / 100 * (1 + self._sigma * self._random.gauss(0.0, 1.0))
@@ -253,6 +267,9 @@ class FakeLab:
 
     def _probed(self, sha: str, purpose: Purpose, given: Mapping[str, str]) -> ProbeRow:
         commit = self.commits[sha]
+        if purpose.link and (sha, purpose.link) not in self._linked:
+            self._linked.add((sha, purpose.link))
+            self.clock_s += self._link_s
         started = self.clock_s
         self.clock_s += self._probe_s
         if commit.crashes:
@@ -261,7 +278,7 @@ class FakeLab:
         profile = commit.cost if isinstance(commit.cost, Mapping) else {}
         cost = sum(profile.values()) if profile else float(commit.cost)  # type: ignore[arg-type]
         cost += sum(self._prices.get(pair, 0.0) for pair in variables.items())
-        values = {CPU: (self.cpu_of(sha, cost),)}
+        values = {CPU: (self.cpu_of(sha, cost * (1 + self.layout_of(sha, purpose.link))),)}
         if self.counts_instructions and not purpose.only_clock:
             values[INSTRUCTIONS] = (cost,)
         number = len(self._probes) + 1

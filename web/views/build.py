@@ -7,7 +7,7 @@ from cpubisect.base.errors import Missing
 from cpubisect.records import queries
 from cpubisect.records.registry import Registry
 from cpubisect.records.store import BuildRow
-from cpubisect.search.events import BuildFinished, BuildStarted
+from cpubisect.search.events import BuildFinished, BuildStarted, Redrawing, Redrawn
 from cpubisect.web.models import BuildView, FunctionCost, ProbeView
 
 LOG_SHOWN = 200_000
@@ -50,11 +50,12 @@ def _bytes(log: str) -> bytes:
 
 
 def running_log(registry: Registry, bisection: int) -> bytes:
-    """The output so far of the build that a bisection makes now; raises Missing if it makes none."""
+    """The output so far of the build or redraw that a bisection makes now; raises Missing if it makes none."""
     row = registry.store.bisection(bisection)
-    begun = [entry.event for entry in registry.store.events(bisection, kinds=(BuildStarted, BuildFinished))]
+    kinds = (BuildStarted, BuildFinished, Redrawing, Redrawn)
+    begun = [entry.event for entry in registry.store.events(bisection, kinds=kinds)]
     last = begun[-1] if begun else None
-    if registry.state(row.id, row.state) != "running" or not isinstance(last, BuildStarted):
+    if registry.state(row.id, row.state) != "running" or not isinstance(last, BuildStarted | Redrawing):
         raise Missing(f"bisection {bisection} builds nothing now", f"`bisect status {bisection}` shows what it does")
     return _bytes(last.log)
 

@@ -19,6 +19,7 @@ from cpubisect.search.events import (
     Posterior,
     Price,
     Range,
+    Redrawing,
     RegimeChosen,
     Stopped,
     Suspects,
@@ -97,7 +98,7 @@ def _standing(state: str, latest: Latest, spoken: Said | None) -> Standing:
     went_on = stopped_at and begun and stopped_at.id < begun.id
     return Standing(
         now=now.text if now else "",
-        building=now is not None and now.kind == BuildStarted.kind,
+        building=now is not None and now.kind in (BuildStarted.kind, Redrawing.kind),
         since=now.at if now else None,
         next=Coming(sha=coming.sha, why=coming.why) if coming else None,
         price=line(Price),
