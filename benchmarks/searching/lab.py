@@ -1,5 +1,5 @@
-"""The lab in which the product's own orchestration runs a simulated history: nothing is built, the host's clock says what
-it would have taken."""
+"""The lab in which the product's own orchestration runs a simulated history: nothing is built, and the host's clock
+says what it would have taken."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -62,6 +62,7 @@ class SimulatedLab:
     test_name = "simulated"
     counts_instructions = False
     irrelevant = ()
+    redraws = ""
 
     def __init__(self, host: Host) -> None:
         self.host = host
@@ -71,6 +72,7 @@ class SimulatedLab:
         self._rows: dict[str, tuple[BuildRow, bool]] = {}
         self._probes: dict[tuple[str, Purpose], list[ProbeRow]] = {}
         self._series: dict[Purpose, list[tuple[str, ProbeRow]]] = {}
+        self._clocked: list[tuple[str, ProbeRow]] = []
 
     def build(self, sha: str) -> BuildRow:
         """The first time takes the host's time; raises Unobservable."""
@@ -113,8 +115,8 @@ class SimulatedLab:
         build = self.build(sha)
         done = self._probes.setdefault((sha, purpose), [])
         while len(done) < count:
-            started = self.host.clock_s
-            values = {CPU: (self.host.probe(int(sha)),)}
+            values = {CPU: (self.host.probe(int(sha), purpose.link),)}
+            started = self.host.clock_s - self.host.probe_s
             row = ProbeRow(
                 len(self._series),
                 build.id,
@@ -130,6 +132,8 @@ class SimulatedLab:
             )
             done.append(row)
             self._series.setdefault(purpose, []).append((sha, row))
+            if purpose.only_clock:
+                self._clocked.append((sha, row))
         return done
 
     def probe_with(self, sha: str, settings: Mapping[str, str]) -> ProbeRow:
@@ -159,6 +163,10 @@ class SimulatedLab:
     def series(self, purpose: Purpose) -> list[tuple[str, ProbeRow]]:
         """Those for a purpose, in order."""
         return self._series.get(purpose, [])
+
+    def clocked(self) -> list[tuple[str, ProbeRow]]:
+        """Those of CPU time alone, in order."""
+        return self._clocked
 
     def variables(self, sha: str) -> Mapping[str, str]:
         """There are none."""

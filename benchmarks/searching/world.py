@@ -31,7 +31,7 @@ JUMP_H = (0.2, 2.0)
 """A host that jumps does so once, at any hour between these: while the ends are read, in the search, or after it."""
 
 FREEDOM = 3
-"""Degrees of freedom of Student's t in a world with heavy tails; the scatter's standard deviation is SIGMA there too."""
+"""Degrees of freedom of Student's t in a world with heavy tails, where the scatter's standard deviation is SIGMA too."""
 
 MOST_OF_OTHERS = 0.5
 """One step dominates if all others together, whichever way they go, are at most this part of it."""
@@ -54,9 +54,9 @@ class Scatter(StrEnum):
 class World:
     """One kind of history; all sizes in percent of the good end's cost, times in seconds.
 
-    `size` numbers, 0 good and size - 1 bad; `step` is the culprit's; `layout` the scatter between binaries, each link of
-    a build being one; `others` the count of further steps; `drift` the random walk's standard deviation after one hour;
-    `jump` what the host adds to everything from some hour on; `outliers` the share of probes that are one, each of
+    `size` numbers, 0 good and size - 1 bad; `step` is the culprit's; `layout` the scatter between binaries, each link
+    of a build being one; `others` the count of further steps; `drift` the random walk's standard deviation after one
+    hour; `jump` what the host adds to everything from some hour on; `outliers` the share of probes that are one, each of
     `outlier_size` if that is given; `heavy` says that the scatter has Student's tails; `dead` the share of numbers that
     can't be built, in up to three stretches or, if `strewn`, anywhere; `flaky` the share of numbers whose first build
     fails and whose second one does not; `releases` how many evenly spread numbers, both ends among them, are built
@@ -136,7 +136,7 @@ class History:
         self._walk = np.zeros(1)
 
     def value(self, number: int, repeat: int, at_s: float, link: int = 0) -> float:
-        """What the `repeat`-th probe of a number's build shows, linked anew for the `link`-th time, started at `at_s`."""
+        """What the `repeat`-th probe of a number's build shows, of its `link`-th redraw, started at `at_s`."""
         binary = self._binaries.get((number, link))
         if binary is None:
             which = (_LINK, number, link) if link else (_COMMIT, number)

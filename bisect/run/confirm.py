@@ -13,15 +13,20 @@ from cpubisect.run.loop import Searched
 from cpubisect.run.measuring import Beside, Lab, Unobservable, clock_rounds, rounds
 from cpubisect.run.wording import reasons
 from cpubisect.search import events
+from cpubisect.search.confirmation import DOUBT_SIGMAS, LEFT_OF_STEP, rounds_for, shown
 from cpubisect.search.costs import Cost, by_bare_name, function_changes
-from cpubisect.search.ends import Regime, Yardstick, changed_variables
+from cpubisect.search.ends import Regime, Yardstick, changed_variables, ruled_out
 from cpubisect.search.exact import Found
 from cpubisect.search.line import Line
 from cpubisect.search.stats import Step, step
 from cpubisect.search.verdict import Culprit, FunctionChange, Group
 
 CLOCK_ROUNDS = range(5, 11)
-"""Interleaved rounds of CPU time for culprit and parent, at least and at most, before the interval stands."""
+"""Interleaved rounds of CPU time for a culprit that was found by its instructions and its parent, at least and at most,
+before the interval stands."""
+
+MOST_REFUSED = 6
+"""So many steps of one line that turn out not to show against the parent end its search."""
 
 COUNTS = 2
 """Instruction counts of culprit and parent, at least."""
@@ -35,13 +40,21 @@ FILES_KEPT = 60
 
 @dataclass(frozen=True)
 class Findings:
-    """What steps came down to: culprits, and groups of commits that can't be told apart or measured any more."""
+    """What steps came down to: culprits, and groups of commits that can't be told apart or measured any more. `refused`
+    are commits whose step did not show against their parent; `placed` says that where code lies makes a difference."""
 
     culprits: tuple[Culprit, ...] = ()
     groups: tuple[Group, ...] = ()
+    refused: tuple[str, ...] = ()
+    placed: bool = False
 
     def __add__(self, other: "Findings") -> "Findings":
-        return Findings(self.culprits + other.culprits, self.groups + other.groups)
+        return Findings(
+            self.culprits + other.culprits,
+            self.groups + other.groups,
+            self.refused + other.refused,
+            self.placed or other.placed,
+        )
 
     def __bool__(self) -> bool:
         return bool(self.culprits or self.groups)
@@ -61,10 +74,13 @@ class Whole:
 
 @dataclass(frozen=True)
 class Rise:
-    """A step between two commits, and what the first one costs in the metric's own unit."""
+    """A step between two commits, and what the first one costs in the metric's own unit; on CPU time how it was
+    `clocked`, and why it was not with binaries linked anew."""
 
     before: float
     step: Step
+    clocked: Beside | None = None
+    unplaced: str = ""
 
     @property
     def cost(self) -> float:
@@ -84,6 +100,29 @@ class Confirmer:
         self._yardstick = yardstick
         self._whole = whole
         self._noisy = yardstick.regime is Regime.NOISY
+
+    def find(self, searched: Searched) -> tuple[Searched, Findings]:
+        """The culprits of a line that was searched. Where readings that had no part in finding a step do not show it,
+        they are given to the search, which goes on; the last one is what comes back. Raises Unobservable if an end
+        can't be measured."""
+        refused: set[str] = set()
+        while not searched.scattered:
+            self._tell(searched)
+            found = self._all(searched)
+            new = set(found.refused) - refused
+            refused |= new
+            if found.placed or not new or len(refused) > MOST_REFUSED:
+                return searched, found
+            searched = search(self._lab, searched.line, self._yardstick)
+        return searched, Findings(placed=True)
+
+    def _tell(self, searched: Searched) -> None:
+        """The steps of a line, into the journal."""
+        line = searched.line
+        for found in searched.done.steps:
+            self._lab.tell(
+                events.StepFound(low=line.built(found.low), high=line.built(found.high), percent=found.percent)
+            )
 
     def refine(self, searched: Searched, found: Found) -> Findings:
         """The culprits that a step of a line comes down to, or the groups that can't be told apart or measured."""
@@ -105,32 +144,57 @@ class Confirmer:
         rise: Rise | None = None
         group = self._group(searched, found, reasons(line, found, searched.dead, self._yardstick.regime))
         try:
-            rise = self._rise(parent, sha) if found.single else None
+            rise = self._rise(parent, sha, found.percent, searched.noise) if found.single else None
         except Unobservable as reason:
             why = f"{sha[:12]} or its parent {parent[:12]} cannot be measured: {reason}"
             group = self._group(searched, found, why, unmeasured=True)
         least = self._least() / 2
-        shows = rise is not None and self._yardstick.direction * rise.cost >= least
+        shows = rise is not None and self._shows(rise, least)
         hidden, explained = NOTHING, 0.0
         if not shows or not self._noisy:
-            hidden, explained = self._inside_classes(line, found, least)
+            hidden, explained = self._inside_classes(searched, found, least)
         if rise is None:
             rest = self._yardstick.direction * found.percent / 100 * searched.start - explained
             return hidden if hidden and rest < least else hidden + _only(group)
         if not shows:
-            equal = " (their code is equal)" if self._lab.same_code(parent, sha) else ""
-            why = f"the step does not show between the commit and its parent{equal}"
-            return hidden or _only(self._group(searched, found, why))
+            return hidden or self._refused(searched, found, rise)
         return self._shown(searched, found, rise) + hidden
+
+    def _shows(self, rise: Rise, least: float) -> bool:
+        """Whether a step of at least so much is there; on CPU time by readings that had no part in finding it."""
+        clear = rise.clocked is None or shown(rise.clocked.sigmas * self._yardstick.direction)
+        return clear and self._yardstick.direction * rise.cost >= least
+
+    def _refused(self, searched: Searched, found: Found, rise: Rise) -> Findings:
+        """A step that does not show between a commit and its parent; raises Unobservable."""
+        sha = searched.line.first(found.high)
+        parent = searched.line.parents[sha]
+        equal = " (their code is equal)" if self._lab.same_code(parent, sha) else ""
+        count = f" in {len(rise.clocked.after)} rounds" if rise.clocked else ""
+        why = f"the step does not show between the commit and its parent{count}{equal}"
+        group = self._group(searched, found, why)
+        if rise.clocked is None:
+            return _only(group)
+        placed = not (self._yardstick.redrawn or rise.unplaced) and ruled_out(
+            rise.step, self._yardstick.direction, abs(found.percent) * LEFT_OF_STEP
+        )
+        self._lab.tell(
+            events.NotConfirmed(
+                sha=sha,
+                parent=parent,
+                expected=found.percent,
+                percent=rise.step.percent,
+                rounds=len(rise.clocked.after),
+                placed=placed,
+            )
+        )
+        return Findings(groups=(group,), refused=(sha,), placed=placed)
 
     def _shown(self, searched: Searched, found: Found, rise: Rise) -> Findings:
         """The culprits of a step that shows between a commit and its parent; raises Unobservable."""
         line = searched.line
         sha = line.first(found.high)
         parent = line.parents[sha]
-        if self._noisy and not rise.step.sure:
-            why = f"the step against the parent is not sure after {CLOCK_ROUNDS[-1]} rounds"
-            return _only(self._group(searched, found, why))
         if sha in line.merges:
             return self._inside_merge(line, sha, parent, rise)
         # Nothing to state on an exact metric.
@@ -141,44 +205,64 @@ class Confirmer:
         """The smallest step wanted, as a cost."""
         return self._yardstick.min_step / 100 * self._whole.start
 
-    def _rise(self, parent: str, sha: str) -> Rise:
-        """The step from parent to commit, by repeated probes of both; none if their code is equal, without a probe.
-        Raises Unobservable."""
+    def _rise(self, parent: str, sha: str, percent: float, noise: float) -> Rise:
+        """The step from parent to commit, by repeated probes of both; none if their code is equal, without a probe. On
+        CPU time a step of so many `percent` is expected, of readings with a `noise` in percent. Raises Unobservable."""
         if self._lab.same_code(parent, sha):
             return Rise(0.0, Step(0.0, 0.0, 0.0, 0.0))
         if self._noisy:
-            clocked = self._clocked(parent, sha)
-            return Rise(fmean(cpu_samples(clocked.before)), clocked.cpu)
+            return self._clocked_anew(parent, sha, rounds_for(percent, noise))
         count = max(COUNTS, self._yardstick.repeats)
         before, after = (instructions(rows) for rows in rounds(self._lab, [parent, sha], Purpose.SEARCH, count))
         return Rise(fmean(before), step(before, after))
+
+    def _clocked_anew(self, parent: str, sha: str, count: int) -> Rise:
+        """Interleaved rounds of CPU time, so many or twice as many, of binaries that are linked anew for each where
+        that can be done; raises Unobservable."""
+
+        def settled(found: Beside) -> bool:
+            sigmas = found.sigmas * self._yardstick.direction
+            return shown(sigmas) or sigmas < DOUBT_SIGMAS
+
+        shas, purpose, counts = (parent, sha), Purpose.clock(sha, parent), (count, 2 * count)
+        for own in shas:
+            self._lab.build(own)
+        why = self._lab.redraws
+        if not why:
+            try:
+                found = clock_rounds(self._lab, shas, purpose, counts, settled, redrawn=True)
+                return Rise(found.base, found.cpu, found)
+            except Unobservable as reason:
+                why = str(reason)
+        found = clock_rounds(self._lab, shas, purpose, counts, settled)
+        return Rise(found.base, found.cpu, found, why)
 
     def _clocked(self, parent: str, sha: str) -> Beside:
         """Interleaved rounds of CPU time until the step is sure; raises Unobservable."""
         purpose = Purpose.clock(sha, parent)
         return clock_rounds(self._lab, (parent, sha), purpose, CLOCK_ROUNDS, lambda found: found.cpu.sure)
 
-    def _inside_classes(self, line: Line, found: Found, least: float) -> tuple[Findings, float]:
+    def _inside_classes(self, searched: Searched, found: Found, least: float) -> tuple[Findings, float]:
         """What of a step is inside the class before it, or inside the last one, whose end is measured and not its
         beginning; and how much that explains. Only a class whose two ends differ by `least` is opened; both are
         costs."""
-        everything, explained = NOTHING, 0.0
+        line, everything, explained = searched.line, NOTHING, 0.0
         for number in (found.low, found.high) if found.high == line.size - 1 else (found.low,):
             try:
-                findings, grown = self._opened(line.one_by_one(number), least)
+                findings, grown = self._opened(line.one_by_one(number), least, searched.noise)
             except Unobservable:
                 continue
             everything += findings
             explained += grown
         return everything, explained
 
-    def _opened(self, singles: Line, least: float) -> tuple[Findings, float]:
+    def _opened(self, singles: Line, least: float, noise: float) -> tuple[Findings, float]:
         """What is between the first and the last commit of a class, and what that costs; nothing if it is less than
-        `least`. Raises Unobservable."""
+        `least`. A reading of CPU time has a `noise` in percent. Raises Unobservable."""
         first, last = singles.built(0), singles.built(singles.size - 1)
         if first == last or self._lab.same_code(first, last):
             return NOTHING, 0.0
-        before, after = self._apart(first, last)
+        before, after = self._apart(first, last, least, noise)
         grown = self._yardstick.direction * (after - before)
         if grown < least:
             return NOTHING, 0.0
@@ -186,12 +270,13 @@ class Confirmer:
         searched = narrow(self._lab, singles, replace(self._yardstick, min_step=least / before * 100))
         return self._all(searched), grown
 
-    def _apart(self, first: str, last: str) -> tuple[float, float]:
-        """What two commits with different code cost, alike if noise may have made the difference. Raises
-        Unobservable."""
+    def _apart(self, first: str, last: str, least: float, noise: float) -> tuple[float, float]:
+        """What two commits with different code cost, alike if noise may have made the difference, one of `least` being
+        looked for. Raises Unobservable."""
         if self._noisy:
-            rise = self._rise(first, last)
-            return rise.before, rise.before + (rise.cost if rise.step.sure else 0.0)
+            start = self._start(first)
+            rise = self._rise(first, last, least / start * 100, noise)
+            return rise.before, rise.before + (rise.cost if self._shows(rise, least) else 0.0)
         return self._counted(first), self._counted(last)
 
     def _counted(self, sha: str) -> float:
@@ -229,31 +314,29 @@ class Confirmer:
         least = abs(rise.cost) * INSIDE_SHARE
         min_step = min(least, self._least()) / self._start(opened.built(0)) * 100
         searched = search(self._lab, opened, replace(self._yardstick, min_step=min_step))
-        if self._yardstick.direction * (searched.end - searched.start) < least:
+        if not searched.scattered and self._yardstick.direction * (searched.end - searched.start) < least:
             share = abs(rise.step.percent) * INSIDE_SHARE
             return NOTHING, (
                 f"the merged line by itself changes the cost by less than {share:.2f} %: only the combination does"
             )
         why = f"the merged line has no single step of {self._yardstick.min_step:.2f} % or more: many small ones"
-        return self._all(searched), why
+        return self.find(searched)[1], why
 
     def _all(self, searched: Searched) -> Findings:
         return sum((self.refine(searched, found) for found in searched.done.steps), NOTHING)
 
     def _culprit(self, line: Line, sha: str, parent: str, rise: Rise) -> Culprit:
-        """All that is told of a culprit; raises Unobservable in the noisy regime."""
+        """All that is told of a culprit."""
         steps: dict[str, Step] = {}
         functions: tuple[FunctionChange, ...] = ()
         if not self._noisy:
             steps[INSTRUCTIONS] = rise.step
             probes = (self._lab.probes(commit, Purpose.SEARCH, self._yardstick.repeats) for commit in (parent, sha))
             functions = largest_functions(*map(mean_profile, probes))
-        note = ""
+        note = f"the layout of its code could not be drawn anew: {rise.unplaced}" if rise.unplaced else ""
         try:
-            steps.update(self._clocked(parent, sha).steps)
+            steps.update((rise.clocked or self._clocked(parent, sha)).steps)
         except Unobservable as reason:
-            if self._noisy:
-                raise
             note = f"its CPU time cannot be measured: {reason}"
         details = self._lab.history.describe(sha)
         files = sorted(details.files, key=lambda file: -((file.added or 0) + (file.removed or 0)))

@@ -1,12 +1,13 @@
 """The first phase of a bisection: good and bad, and the fork point between them, are measured before anything else."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from cpubisect.base.metrics import CPU, INSTRUCTIONS, METRICS
 from cpubisect.records.purpose import Purpose
-from cpubisect.records.readings import cpu_samples, instructions, mean_profile
+from cpubisect.records.readings import instructions, mean_profile
 from cpubisect.records.store import ProbeRow
 from cpubisect.run.classes import main_line
 from cpubisect.run.defaults import explain_by_defaults
@@ -15,6 +16,8 @@ from cpubisect.run.wording import (
     AtFork,
     Cancelling,
     EqualCode,
+    NotReproduced,
+    OnlyLayout,
     OtherDefaults,
     OtherWay,
     Outcome,
@@ -27,14 +30,18 @@ from cpubisect.search.costs import Cost
 from cpubisect.search.ends import Counts, Plan, Regime, Yardstick, counting_plan, ruled_out
 from cpubisect.search.exact import State, expected_builds, largest_change
 from cpubisect.search.line import Line
+from cpubisect.search.noisy import GATE_SIGMAS, LEAST_OF_END, MOST_ROUNDS, hopeless, visible_at
 from cpubisect.search.question import MetricChoice
-from cpubisect.search.stats import Step, standard_error_percent, step
+from cpubisect.search.stats import Step, step
 
 END_REPEATS = 2
 """Instruction counts of each end before the first decision; the spread between them is the counter's noise."""
 
-CLOCK_ROUNDS = range(5, 26)
+CLOCK_ROUNDS = range(LEAST_OF_END, MOST_ROUNDS + 1)
 """Interleaved rounds of CPU time at the ends: at least, and at most, before they count as equal."""
+
+LAYOUT_SIGMAS = 3.0
+"""What binaries that are linked anew lack of a difference is where code lies if it is so many standard errors."""
 
 LEAST_SHARE = 0.25
 """In CPU time a step must by default be this part of the whole difference: smaller ones drown in noise."""
@@ -151,27 +158,56 @@ def _counted(lab: Lab) -> _Difference:
 def _clocked(lab: Lab, visible: Mapping[str, float]) -> _Difference:
     question = lab.question
     floor = question.min_step or 0.0
-    change = _clock_until_sure(lab, question.good_sha, Purpose.CLOCK, lambda now: now.visible < floor)
-    visible = {**visible, CPU: max(floor, change.visible)}
-    if not change.sure or abs(change.percent) < floor:
+    found = _clock_until_sure(lab, question.good_sha, Purpose.CLOCK, lambda now: visible_at(now.error) < floor)
+    change, least = found.cpu, visible_at(found.error)
+    visible = {**visible, CPU: max(floor, least)}
+    if abs(found.sigmas) < GATE_SIGMAS or abs(change.percent) < floor:
         return _Difference(visible)
-    plan = Plan(1, floor or abs(change.percent) * LEAST_SHARE, change.visible)
+    plan = Plan(1, floor or abs(change.percent) * LEAST_SHARE, least)
     return _Difference(visible, change, _yardstick(lab, CPU, Regime.NOISY, plan))
+
+
+def was_redrawn(lab: Lab) -> bool:
+    """Whether the search had already begun to read binaries that are linked anew before it was interrupted."""
+    return any(row.purpose == Purpose.CLOCK.linked(row.purpose.link) for _, row in lab.clocked() if row.purpose.link)
+
+
+def examine_redrawn(lab: Lab, task: ToSearch) -> Outcome | ToSearch:
+    """Measure the ends of a line in binaries that are linked anew for each round: an answer already, or what to search
+    in such. Raises Unobservable if an end can't be linked anew."""
+    line, yardstick = task.line, task.yardstick
+    ends = (line.built(0), line.built(line.size - 1))
+    found = _clock_until_sure(lab, ends[0], Purpose.CLOCK, lambda now: False, redrawn=True)
+    least = visible_at(found.error)
+    seen = Seen(task.seen.steps, {**task.seen.visible, yardstick.metric: least})
+    floor = lab.question.min_step or 0.0
+    wanted = found.cpu.percent * yardstick.direction
+    if found.sigmas * yardstick.direction < GATE_SIGMAS or wanted < floor:
+        before = Beside(*(lab.probes(sha, Purpose.CLOCK, 0) for sha in ends))
+        apart = (before.cpu.percent - found.cpu.percent) / math.hypot(before.error, found.error)
+        if apart * yardstick.direction >= LAYOUT_SIGMAS:
+            return OnlyLayout(seen, yardstick.metric, before.cpu, found.cpu, len(found.after))
+        return NotReproduced(seen, yardstick, task.change, found.cpu.percent, False, task.fork)
+    redrawn = replace(yardstick, redrawn=True, min_step=floor or wanted * LEAST_SHARE)
+    return replace(task, yardstick=redrawn, change=found.cpu)
 
 
 def _yardstick(lab: Lab, metric: str, regime: Regime, plan: Plan) -> Yardstick:
     return Yardstick(metric, regime, plan.repeats, plan.min_step, lab.question.find.direction)
 
 
-def _clock_until_sure(lab: Lab, one: str, purpose: Purpose, settled: Callable[[Step], bool]) -> Step:
-    """The step in CPU time from a commit to bad, by interleaved rounds until they surely differ, their step so far
-    settles the matter, or the limit is reached."""
+def _clock_until_sure(
+    lab: Lab, one: str, purpose: Purpose, settled: Callable[[Beside], bool], *, redrawn: bool = False
+) -> Beside:
+    """CPU time of a commit and of bad, by interleaved rounds until they surely differ, or are as good as sure not to,
+    their step so far settles the matter, or the limit is reached; of binaries linked anew if `redrawn`."""
 
     def enough(found: Beside) -> bool:
-        error = max(standard_error_percent(cpu_samples(rows)) for rows in (found.before, found.after))
-        return (found.cpu.sure and error <= abs(found.cpu.percent) / 6) or settled(found.cpu)
+        count = len(found.after)
+        told = hopeless(found.cpu.percent, found.error, count, MOST_ROUNDS)
+        return abs(found.sigmas) >= GATE_SIGMAS or told or settled(found)
 
-    return clock_rounds(lab, (one, lab.question.bad_sha), purpose, CLOCK_ROUNDS, enough).cpu
+    return clock_rounds(lab, (one, lab.question.bad_sha), purpose, CLOCK_ROUNDS, enough, redrawn=redrawn)
 
 
 def _differs_after_fork(lab: Lab, fork: str, yardstick: Yardstick) -> bool:
@@ -182,8 +218,8 @@ def _differs_after_fork(lab: Lab, fork: str, yardstick: Yardstick) -> bool:
         change = step(instructions(before), instructions(after))
         return yardstick.direction * change.percent >= yardstick.min_step
 
-    def none(change: Step) -> bool:
-        return ruled_out(change, yardstick.direction, yardstick.min_step)
+    def none(found: Beside) -> bool:
+        return ruled_out(found.cpu, yardstick.direction, yardstick.min_step)
 
     return not none(_clock_until_sure(lab, fork, Purpose.clock(fork), none))
 

@@ -178,8 +178,8 @@ class HostLab:
         first = link - (link - 1) % REDRAWS_AT_ONCE
         beside = range(first, first + REDRAWS_AT_ONCE)
         self._make_links(build, [number for number in beside if self._binary(build, number) is None])
-        if why := self._undrawn.get(build.sha):
-            raise Unobservable(why)
+        if build.sha in self._undrawn:
+            raise Unobservable(self._undrawn[build.sha])
 
     def _make_links(self, build: BuildRow, links: Sequence[int]) -> None:
         """Link a build's objects in other orders, and keep what came of it; raises UserError if the disk is full."""
@@ -290,6 +290,13 @@ class HostLab:
         shas = {build.id: build.sha for build, _ in self.builds()}
         rows = self.store.probes(self.bisection, purpose=purpose, test=self.test.name)
         return [(shas[row.build], row) for row in rows if not row.error and row.build in shas]
+
+    def clocked(self) -> list[tuple[str, ProbeRow]]:
+        """All probes of CPU time alone that worked, with their commits, in the order they were made."""
+        shas = {build.id: build.sha for build, _ in self.builds()}
+        rows = self.store.probes(self.bisection, test=self.test.name)
+        clocked = (row for row in rows if row.purpose.only_clock and not row.error)
+        return [(shas[row.build], row) for row in clocked if row.build in shas]
 
     def failures(self) -> dict[str, str]:
         """Commits that this bisection could not build by today's recipe, with why."""

@@ -23,12 +23,15 @@ class Action:
 @dataclass(frozen=True)
 class Searched:
     """A line that was searched to its end: what was `done`, what the numbers that were measured cost (in the metric's
-    unit), and which numbers are `dead`, with why."""
+    unit), and which numbers are `dead`, with why; `noise` is the standard deviation of one reading in percent, none on
+    an exact metric. It was not searched to its end if where code lies is `scattered`."""
 
     line: Line
     done: Done
     costs: Mapping[int, float]
     dead: Mapping[int, str]
+    noise: float = 0.0
+    scattered: bool = False
 
     @property
     def start(self) -> float:

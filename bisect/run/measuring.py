@@ -14,6 +14,7 @@ from cpubisect.history.history import CommitDetails
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.readings import cpu_samples
 from cpubisect.records.store import BuildRow, ProbeRow
+from cpubisect.search.digest import Digest, Reading, digest
 from cpubisect.search.events import Event
 from cpubisect.search.line import Line
 from cpubisect.search.question import Question
@@ -110,6 +111,9 @@ class Lab(Protocol):
     def series(self, purpose: Purpose) -> Sequence[tuple[str, ProbeRow]]:
         """All probes for a purpose that worked, with their commits, in the order they were made."""
 
+    def clocked(self) -> Sequence[tuple[str, ProbeRow]]:
+        """All probes of CPU time alone that worked, with their commits, in the order they were made."""
+
     def variables(self, sha: str) -> Mapping[str, str]:
         """The variables of a commit's server; empty if it has none or was not asked."""
 
@@ -128,7 +132,7 @@ class Lab(Protocol):
 
 @dataclass(frozen=True)
 class Beside:
-    """Probes of two commits, made in turn."""
+    """Probes of two commits, made in turn: of CPU time disturbances are drawn in and drift is taken out."""
 
     before: Sequence[ProbeRow]
     after: Sequence[ProbeRow]
@@ -136,7 +140,29 @@ class Beside:
     @cached_property
     def cpu(self) -> Step:
         """The step in CPU time."""
-        return step(cpu_samples(self.before), cpu_samples(self.after))
+        return self._read.step(0, 1)
+
+    @property
+    def error(self) -> float:
+        """The standard error of the step in CPU time, in percent of what the first commit costs."""
+        return self._read.difference(0, 1)[1] / (1 + self._read.averages[0] / 100)
+
+    @property
+    def sigmas(self) -> float:
+        """How many times its own standard error the step in CPU time is; negative for one downwards."""
+        percent, error = self._read.difference(0, 1)
+        return percent / error
+
+    @property
+    def base(self) -> float:
+        """What the first commit costs in CPU microseconds per query."""
+        return self._read.level * (1 + self._read.averages[0] / 100)
+
+    @cached_property
+    def _read(self) -> Digest:
+        rows = [(row.started, number, row) for number, side in enumerate((self.before, self.after)) for row in side]
+        rows.sort(key=lambda one: one[:2])
+        return digest([Reading(number, cpu_samples([row])[0], started) for started, number, row in rows])
 
     @property
     def steps(self) -> dict[str, Step]:
@@ -165,22 +191,42 @@ def rounds(lab: Lab, shas: Sequence[str], purpose: Purpose, count: int) -> list[
     return [lab.probes(sha, purpose, count)[:count] for sha in shas]
 
 
+def redrawn_rounds(lab: Lab, shas: Sequence[str], purpose: Purpose, count: int) -> list[Sequence[ProbeRow]]:
+    """The same with binaries that are linked anew for each round, so that the layout of code is noise as any other.
+    Raises Unobservable."""
+    for sha in shas:
+        lab.build(sha)
+    links = [purpose.linked(number) for number in range(1, count + 1)]
+    for turn, link in enumerate(links):
+        for sha in reversed(shas) if turn % 2 else shas:
+            lab.probes(sha, link, 1)
+    return [[lab.probes(sha, link, 1)[0] for link in links] for sha in shas]
+
+
 def clock_rounds(
     lab: Lab,
     shas: tuple[str, str],
     purpose: Purpose,
-    counts: range,
+    counts: Iterable[int],
     settled: Callable[[Beside], bool],
+    *,
+    redrawn: bool = False,
 ) -> Beside:
-    """Rounds of CPU time of two commits, as few of `counts` as settle the matter, and at most all. Raises
-    Unobservable."""
+    """Rounds of CPU time of two commits, as few of `counts` as settle the matter, and at most all; of binaries linked
+    anew if `redrawn`. Raises Unobservable."""
     for count in counts:
-        found = Beside(*rounds(lab, shas, purpose, count))
+        found = Beside(*(redrawn_rounds if redrawn else rounds)(lab, shas, purpose, count))
         if settled(found):
             break
     return found
 
 
-def once_more(lab: Lab, sha: str, purpose: Purpose) -> None:
-    """One more probe of a commit for a purpose; raises Unobservable."""
-    lab.probes(sha, purpose, len(lab.probes(sha, purpose, 0)) + 1)
+def once_more(lab: Lab, sha: str, purpose: Purpose, *, redrawn: bool = False) -> None:
+    """One more probe of a commit for a purpose, of a binary linked anew if `redrawn`; raises Unobservable."""
+    if not redrawn:
+        lab.probes(sha, purpose, len(lab.probes(sha, purpose, 0)) + 1)
+        return
+    link = 1
+    while lab.probes(sha, purpose.linked(link), 0):
+        link += 1
+    lab.probes(sha, purpose.linked(link), 1)

@@ -18,8 +18,8 @@ from cpubisect.search.posterior import Posterior
 from cpubisect.search.situation import ENOUGH, NoStep, Probe, Situation, Steps
 from cpubisect.search.stats import uncertainty
 
-MOST_ROUNDS = 60
-"""Ends that don't surely differ after so many readings each count as equal."""
+SCATTERED = 0.95
+"""Where layouts scatter with at least this probability, readings of one binary each are given up."""
 
 LEAST_TOLD = 0.005
 """A gap that holds the step with less than this probability is not worth a place in the journal."""
@@ -33,6 +33,7 @@ class NoisySearch:
         self._line = line
         self._yardstick = yardstick
         self._estimates = Estimates(lab, line)
+        self._numbers = {sha: number for number, group in enumerate(line.classes) for sha in group}
         failures = lab.failures()
         shas = {number: line.built(number) for number in range(line.size)}
         self._dead = {number: failures[sha] for number, sha in shas.items() if sha in failures}
@@ -47,6 +48,8 @@ class NoisySearch:
                 self._tell_price(now)
                 self._priced = True
             self._tell(now)
+            if now.scattered >= SCATTERED and not self._yardstick.redrawn and not self._lab.redraws:
+                return self._searched(NoStep(now.step, 0.0), situation, scattered=True)
         action = changepoint.next_action(situation)
         if isinstance(action, Probe):
             return Action(action.number, action.why, partial(self._visit, action))
@@ -57,11 +60,11 @@ class NoisySearch:
         self._dead[number] = why
 
     def _situation(self) -> Situation:
-        numbers = {self._line.built(number): number for number in range(self._line.size)}
+        redrawn = self._yardstick.redrawn
         readings = [
-            Reading(numbers[sha], cpu_samples([row])[0], row.started)
-            for sha, row in self._lab.series(Purpose.CLOCK)
-            if sha in numbers
+            Reading(self._numbers[sha], cpu_samples([row])[0], row.started, redrawn=bool(row.purpose.link))
+            for sha, row in self._lab.clocked()
+            if sha in self._numbers and (row.purpose.link or not redrawn)
         ]
         price, probe_s = self._estimates.price(Purpose.CLOCK), self._estimates.probe_s(Purpose.CLOCK)
         return Situation(
@@ -72,7 +75,7 @@ class NoisySearch:
             dead=dict(self._dead),
             direction=self._yardstick.direction,
             min_step=self._yardstick.min_step,
-            most_rounds=MOST_ROUNDS,
+            most_rounds=changepoint.MOST_ROUNDS,
             enough=ENOUGH if self._lab.question.min_step is None else 1.0,
         )
 
@@ -86,7 +89,7 @@ class NoisySearch:
             for sha in shas if turn % 2 == 0 else reversed(shas):
                 # What is beside it was read before, even if it fails now: the commit itself is what is asked about.
                 with contextlib.nullcontext() if sha == shas[-1] else contextlib.suppress(Unobservable):
-                    once_more(self._lab, sha, Purpose.CLOCK)
+                    once_more(self._lab, sha, Purpose.CLOCK, redrawn=self._yardstick.redrawn)
 
     def _tell_price(self, now: Posterior) -> None:
         """What the search is likely to cost, into the journal."""
@@ -126,7 +129,7 @@ class NoisySearch:
             )
         )
 
-    def _searched(self, answer: Steps | NoStep, situation: Situation) -> Searched:
+    def _searched(self, answer: Steps | NoStep, situation: Situation, *, scattered: bool = False) -> Searched:
         """The end of the search, with CPU times from which drift is taken out."""
         data = situation.data
         costs = {number: data.level * (1 + mean / 100) for number, mean in data.averages.items()}
@@ -134,4 +137,4 @@ class NoisySearch:
             done = Done((), (), answer.percent, 0.0, unsure=answer.visible, small=answer.small)
         else:
             done = Done(answer.found, (), answer.remainder, 0.0)
-        return Searched(self._line, done, costs, self._dead)
+        return Searched(self._line, done, costs, self._dead, data.sigma, scattered)

@@ -2,12 +2,11 @@
 
 from cpubisect.base.errors import UserError
 from cpubisect.run.classes import search
-from cpubisect.run.confirm import NOTHING, Confirmer, Findings, Whole
-from cpubisect.run.ends import ToSearch, examine
+from cpubisect.run.confirm import Confirmer, Findings, Whole
+from cpubisect.run.ends import ToSearch, examine, examine_redrawn, was_redrawn
 from cpubisect.run.loop import Searched
 from cpubisect.run.measuring import Lab, Unobservable
 from cpubisect.run.wording import AtFork, Confirmed, NotReproduced, Outcome, Seen
-from cpubisect.search import events
 from cpubisect.search.verdict import Verdict
 
 
@@ -29,13 +28,33 @@ def run(lab: Lab) -> Verdict:
 
 
 def find(lab: Lab, task: ToSearch) -> Outcome:
-    """Search the line between the ends and confirm its steps; raises Unobservable if an end can't be measured."""
+    """Search the line between the ends and confirm its steps; raises Unobservable if an end can't be measured.
+
+    If a step turns out to be made by where code lies, all is read anew in binaries that are linked anew each time.
+    """
+    if not task.yardstick.redrawn and was_redrawn(lab) and (again := _redrawn(lab, task)):
+        return again
     searched = search(lab, task.line, task.yardstick)
-    if searched.done.unsure is not None:
+    if searched.done.unsure is not None and not searched.scattered:
         return _not_reproduced(task, searched, searched.done.unsure)
-    found = _confirmed(lab, task, searched)
+    searched, found = _confirmed(lab, task, searched)
+    nothing_shows = bool(found.refused) and not found.culprits
+    doubtful = found.placed or (nothing_shows and not task.yardstick.redrawn and not lab.redraws)
+    if doubtful and (again := _redrawn(lab, task)):
+        return again
+    if searched.done.unsure is not None and not found:
+        return _not_reproduced(task, searched, searched.done.unsure)
     culprits = sorted(found.culprits, key=lambda culprit: -abs(culprit.share or 0.0))
     return Confirmed(task.seen, task.yardstick, searched.line, searched.done, tuple(culprits), found.groups)
+
+
+def _redrawn(lab: Lab, task: ToSearch) -> Outcome | None:
+    """What binaries that are linked anew come to; None if the ends can't be."""
+    try:
+        again = examine_redrawn(lab, task)
+    except Unobservable:
+        return None
+    return find(lab, again) if isinstance(again, ToSearch) else again
 
 
 def _not_reproduced(task: ToSearch, searched: Searched, visible: float) -> Outcome:
@@ -48,12 +67,6 @@ def _not_reproduced(task: ToSearch, searched: Searched, visible: float) -> Outco
     return NotReproduced(seen, task.yardstick, task.change, done.remainder, done.small, task.fork)
 
 
-def _confirmed(lab: Lab, task: ToSearch, searched: Searched) -> Findings:
+def _confirmed(lab: Lab, task: ToSearch, searched: Searched) -> tuple[Searched, Findings]:
     whole = Whole(searched.start, searched.end - searched.end / (1 + task.change.percent / 100))
-    confirmer = Confirmer(lab, task.yardstick, whole)
-    line = searched.line
-    findings = NOTHING
-    for found in searched.done.steps:
-        lab.tell(events.StepFound(low=line.built(found.low), high=line.built(found.high), percent=found.percent))
-        findings += confirmer.refine(searched, found)
-    return findings
+    return Confirmer(lab, task.yardstick, whole).find(searched)

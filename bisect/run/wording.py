@@ -200,6 +200,33 @@ class NotReproduced:
 
 
 @dataclass(frozen=True)
+class OnlyLayout:
+    """The ends differed by `change` as they were built, and by `redrawn`, which is not sure to be any, in so many
+    `rounds` of binaries that were linked anew for each: where code lies made the difference."""
+
+    seen: Seen
+    metric: str
+    change: Step
+    redrawn: Step
+    rounds: int
+
+    def verdict(self, question: Question, test: str) -> Verdict:
+        """In words."""
+        placed = self.change.percent - self.redrawn.percent
+        return Verdict(
+            Kind.LAYOUT,
+            f"where code lies makes the difference, not what it does: {question.good} and {question.bad} differ by "
+            f"{self.change.percent:+.2f} % {self.metric} as they were built, and by {self.redrawn.percent:+.2f} % in "
+            f"{self.rounds} rounds of binaries that were linked anew for each; {self.seen.visible[self.metric]:.2f} % "
+            f"would have been seen",
+            metric=self.metric,
+            ends={**self.seen.steps, self.metric: self.redrawn},
+            smallest_visible=self.seen.visible,
+            notes=(f"{placed:+.2f} % of the difference is the layout of these two binaries",),
+        )
+
+
+@dataclass(frozen=True)
 class Confirmed:
     """The line was searched and its steps confirmed: the culprits, by their share, and what can't be told apart."""
 

@@ -1,7 +1,9 @@
 """PURE: raw readings of commits → readings in percent with disturbances drawn in, and each commit's level.
 
 A host drifts: what was read at different times is compared through what was read beside it. The levels are a
-generalised least squares fit in which the drift is a random walk, of a size that the readings themselves tell.
+generalised least squares fit in which the drift is a random walk, of a size that the readings themselves tell. Readings
+in different frames have nothing in common but their differences: binaries of another linker are of a frame of their
+own.
 """
 
 import math
@@ -10,6 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
+
+from cpubisect.search.stats import Step, inflation, known_step
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -33,40 +37,56 @@ _STRETCH_H = 1 / 12
 _LONGER = 1.25
 
 
+FRAME_SIGMAS = 1000.0
+"""How far apart the levels of two frames may be, in standard deviations of a reading: nothing is known of that."""
+
+
 @dataclass(frozen=True)
 class Reading:
-    """One probe: what commit `number` cost, in any unit, measured at `at_s` seconds."""
+    """One probe: what commit `number` cost, in any unit, measured at `at_s` seconds; of a binary that was linked anew
+    if `redrawn`."""
 
     number: int
     value: float
     at_s: float
+    redrawn: bool = False
 
 
 @dataclass(frozen=True)
 class Visits:
-    """Readings of one commit within one stretch of time, for all commits and stretches: `number`, mean `percent` and
-    count `taken` of each; `walk` is the covariance (visits x visits, in percent²) that a drift of 1 percent per root
-    hour gives to the means. The stretches are `stretch_h` hours long."""
+    """Readings of one commit within one frame and stretch of time, for all of these: `number`, `frame`, mean `percent`
+    and count `taken` of each; `walk` is the covariance (visits x visits, in percent²) that a drift of 1 percent per
+    root hour gives to the means. The stretches are `stretch_h` hours long."""
 
     number: Numbers
+    frame: Numbers
     percent: Array
     taken: Array
     walk: Array
     stretch_h: float = 0.0
 
+    @property
+    def apart(self) -> Array:
+        """The covariance (visits x visits) that a spread of 1 between the levels of frames gives to the means."""
+        other = self.frame != self.frame.min(initial=1)
+        return np.asarray((self.frame[:, None] == self.frame[None, :]) & other[:, None], dtype=float)
+
 
 @dataclass(frozen=True)
 class Digest:
-    """Readings made ready: `number`, `percent` (above the good end's level, outliers drawn in) and `hour` (since the
-    first) of each, in the order of time; `sigma` is the standard deviation of one reading in percent; `level` is the
-    good end's, in the readings' unit. `averages` maps a number to the mean of its percent with drift taken out;
-    `spread` is the covariance of those, in the order of the numbers. There are at most `most_visits` visits.
+    """Readings made ready: `number`, `frame`, `percent` (above the good end's level, outliers drawn in) and `hour`
+    (since the first) of each, in the order of time; `sigma` is the standard deviation of one reading in percent, known
+    by so many degrees of `freedom`; `level` is the good end's, in the readings' unit. `averages` maps a number to the
+    mean of its percent with drift taken out; `spread` is the covariance of those, in the order of the numbers. There
+    are at most `most_visits` visits.
     """
 
     number: Numbers
+    frame: Numbers
     percent: Array
     hour: Array
     sigma: float
+    freedom: int
     visits: Visits
     averages: Mapping[int, float] = field(default_factory=dict)
     spread: Array = field(default_factory=lambda: np.zeros((0, 0)))
@@ -74,8 +94,8 @@ class Digest:
     most_visits: int = 0
 
     def count(self, number: int) -> int:
-        """How often a number was read."""
-        return int((self.number == number).sum())
+        """How often a number was read in the first of the frames."""
+        return int(((self.number == number) & (self.frame == self.frame.min(initial=1))).sum())
 
     def difference(self, low: int, high: int) -> tuple[float, float]:
         """Change from one number that was read to another in percent, and its standard error."""
@@ -84,18 +104,26 @@ class Digest:
         variance = self.spread[i, i] + self.spread[j, j] - 2 * self.spread[i, j]
         return self.averages[high] - self.averages[low], math.sqrt(max(0.0, float(variance)))
 
+    def step(self, low: int, high: int) -> Step:
+        """The change from one number to another in percent of the first one, with its interval."""
+        percent, error = self.difference(low, high)
+        before = 1 + self.averages[low] / 100
+        return known_step(percent / before, error / before, self.freedom)
+
     def inside(self, low: int, high: int) -> "Digest":
         """The part of the range from one number to another, renumbered from 0; its levels are still those that all
         readings tell, for its numbers may have been read beside one that is not in it."""
         order = np.asarray(list(self.averages))
         kept, there = (order >= low) & (order <= high), (self.number >= low) & (self.number <= high)
-        number, percent, hour = self.number[there] - low, self.percent[there], self.hour[there]
+        number, frame = self.number[there] - low, self.frame[there]
+        percent, hour = self.percent[there], self.hour[there]
         return replace(
             self,
             number=number,
+            frame=frame,
             percent=percent,
             hour=hour,
-            visits=_visits(number, percent, hour, self.most_visits),
+            visits=_visits(number, frame, percent, hour, self.most_visits),
             averages={n - low: mean for n, mean in self.averages.items() if low <= n <= high},
             spread=self.spread[np.ix_(kept, kept)],
         )
@@ -106,51 +134,52 @@ def digest(readings: Sequence[Reading]) -> Digest:
     that time. A clock that was set back stands still.
     """
     number = np.asarray([r.number for r in readings], dtype=np.int64)
+    frame = np.asarray([r.redrawn for r in readings], dtype=np.int64)
     value = np.asarray([r.value for r in readings])
     at_s = np.maximum.accumulate(np.asarray([r.at_s for r in readings]))
     if not len(number):
-        return Digest(number, value, at_s, math.inf, Visits(number, value, value, np.zeros((0, 0))))
-    level = float(np.median(value[number == number.min()]))
+        return Digest(number, frame, value, at_s, math.inf, 1, Visits(number, frame, value, value, np.zeros((0, 0))))
+    level = float(np.median(value[(number == number.min()) & (frame == frame[number == number.min()].min())]))
     percent = (value / level - 1) * 100
     hour = (at_s - at_s[0]) / 3600
-    own = {int(n): np.flatnonzero(number == n) for n in np.unique(number)}
-    sigma = noise_of([percent[places] for places in own.values()])
+    series = 2 * number + frame
+    own = {int(n): np.flatnonzero(series == n) for n in np.unique(series)}
+    sigma, _ = noise_of([percent[places] for places in own.values()])
     for places in own.values():
         if len(places) > 1:
             centre = _centres(percent[places], hour[places])
             below, above = centre - CLIP_BELOW * sigma, centre + CLIP_ABOVE * sigma
             percent[places] = np.clip(percent[places], below, above)
     # Disturbances that were drawn in are noise now.
-    sigma = noise_of([percent[places] for places in own.values()])
+    sigma, freedom = noise_of([percent[places] for places in own.values()])
     most = _FEW_VISITS
-    visits = _visits(number, percent, hour, most)
+    visits = _visits(number, frame, percent, hour, most)
     means, spread, drift = levels(visits, sigma)
     blurred = drift * math.sqrt(visits.stretch_h) > BLUR * sigma * math.sqrt(len(visits.taken) / len(number))
     allowed = min(_VISITS_OF_ONE * len(own), _MOST_VISITS)
     if blurred and visits.stretch_h > _STRETCH_H and allowed > most:
         most = allowed
-        visits = _visits(number, percent, hour, most)
+        visits = _visits(number, frame, percent, hour, most)
         means, spread, _ = levels(visits, sigma)
-    averages = dict(zip(own, means.tolist(), strict=True))
-    return Digest(number, percent, hour, sigma, visits, averages, spread, level, most)
+    averages = dict(zip(np.unique(number).tolist(), means.tolist(), strict=True))
+    return Digest(number, frame, percent, hour, sigma, freedom, visits, averages, spread, level, most)
 
 
-def noise_of(series: Sequence[Array]) -> float:
-    """Standard deviation of one reading, from successive differences within each commit's (von Neumann): drift hardly
-    enters these.
+def noise_of(series: Sequence[Array]) -> tuple[float, int]:
+    """Standard deviation of one reading, and its degrees of freedom, from successive differences within each commit's
+    (von Neumann): drift hardly enters these.
 
     Differences over four robust deviations are left out: outliers are not noise. Few differences know the variance
     badly; it is inflated as in Student's t. Infinite without any.
     """
     ordered = np.sort(np.concatenate([np.abs(np.diff(own)) for own in series]))
     if not len(ordered):
-        return math.inf
+        return math.inf, 1
     robust = float(np.median(ordered)) / (0.6745 * math.sqrt(2))
     kept = ordered[ordered <= max(4 * math.sqrt(2) * robust, _SMALLEST_SIGMA)]
     variance = float(np.mean(kept**2)) / 2 if len(kept) else robust**2
     freedom = max(1, round(len(kept) * 2 / 3))
-    inflated = variance * (freedom / (freedom - 2) if freedom > 4 else 2.0)
-    return max(math.sqrt(inflated), _SMALLEST_SIGMA)
+    return max(math.sqrt(variance * inflation(freedom)), _SMALLEST_SIGMA), freedom
 
 
 def levels(visits: Visits, sigma: float) -> tuple[Array, Array, float]:
@@ -164,7 +193,7 @@ def levels(visits: Visits, sigma: float) -> tuple[Array, Array, float]:
     if not math.isfinite(sigma):
         means = (design.T @ (visits.percent * visits.taken)) / (design.T @ visits.taken)
         return means, np.diag(np.full(len(numbers), math.inf)), 0.0
-    noise = np.diag(sigma**2 / visits.taken)
+    noise = np.diag(sigma**2 / visits.taken) + (FRAME_SIGMAS * sigma) ** 2 * visits.apart
     squares = np.asarray([(drift * sigma) ** 2 for drift, _ in DRIFTS_IN_NOISE])
     _, _, evidence = _fit(noise + squares[:, None, None] * visits.walk, design, visits.percent)
     evidence += np.log([prior for _, prior in DRIFTS_IN_NOISE])
@@ -210,16 +239,17 @@ def _running_medians(values: Array) -> Array:
     return np.asarray(medians[np.clip(np.arange(len(values)) - NEAR // 2, 0, len(medians) - 1)])
 
 
-def _visits(number: Numbers, percent: Array, hour: Array, most: int) -> Visits:
-    """Readings put together by commit and stretch of time; the stretches grow until the visits are at most so many.
+def _visits(number: Numbers, frame: Numbers, percent: Array, hour: Array, most: int) -> Visits:
+    """Readings put together by commit, frame and stretch of time; the stretches grow until the visits are so few.
 
     A random walk's values at two times have the earlier time as their covariance: the time during which both were still
     to come. Averaged over the readings of two visits it integrates the product of the parts of both still to come.
     """
-    stretch, numbers = _STRETCH_H, int(number.max()) + 1
+    stretch, frames = _STRETCH_H, int(frame.max()) + 1
+    own, owns = number * frames + frame, (int(number.max()) + 1) * frames
     while True:
         slots = (hour // stretch).astype(np.int64)
-        keys, place = np.unique(slots * numbers + number, return_inverse=True)
+        keys, place = np.unique(slots * owns + own, return_inverse=True)
         if len(keys) <= most or stretch > hour[-1]:
             break
         stretch *= _LONGER
@@ -227,4 +257,7 @@ def _visits(number: Numbers, percent: Array, hour: Array, most: int) -> Visits:
     means = np.bincount(place, weights=percent) / taken
     member = (place[None, :] == np.arange(len(taken))[:, None]) / taken[:, None]
     to_come = member[:, ::-1].cumsum(axis=1)[:, ::-1]
-    return Visits(keys % numbers, means, taken, (to_come * np.diff(hour, prepend=0.0)) @ to_come.T, stretch)
+    own = keys % owns
+    return Visits(
+        own // frames, own % frames, means, taken, (to_come * np.diff(hour, prepend=0.0)) @ to_come.T, stretch
+    )

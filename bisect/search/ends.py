@@ -69,13 +69,15 @@ class Regime(StrEnum):
 @dataclass(frozen=True)
 class Yardstick:
     """How commits are compared in this bisection: `repeats` counts per commit in the exact regime, steps from
-    `min_step` percent on, `direction` +1 for regressions."""
+    `min_step` percent on, `direction` +1 for regressions; in the noisy regime by binaries that are linked anew for each
+    reading if `redrawn`."""
 
     metric: str
     regime: Regime
     repeats: int
     min_step: float
     direction: int
+    redrawn: bool = False
 
 
 @dataclass(frozen=True)

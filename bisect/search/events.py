@@ -220,6 +220,31 @@ class Redrawing(_OfBuild):
 
 
 @dataclass(frozen=True)
+class NotConfirmed(Event):
+    """A step that was `expected`, in percent, at a commit did not show against its parent in so many rounds of CPU
+    time; if `placed`, it surely was not there in binaries that were linked anew: where code lies had made it."""
+
+    kind = "not-confirmed"
+    sha: str = ""
+    parent: str = ""
+    expected: float = 0.0
+    percent: float = 0.0
+    rounds: int = 0
+    placed: bool = False
+
+    def _sentence(self) -> str:
+        then = (
+            "where code lies had made it, and all is read anew in binaries that are linked anew each time"
+            if self.placed
+            else "the search goes on with these readings too"
+        )
+        return (
+            f"{self.sha[:12]} costs {self.percent:+.2f} % more than its parent in {self.rounds} rounds, not "
+            f"{self.expected:+.2f} %: {then}"
+        )
+
+
+@dataclass(frozen=True)
 class Redrawn(_OfBuild):
     """A commit was linked again in `links` other orders; `wall_seconds` is with what had to be compiled for it, which
     is counted as ccache does; `first_error` says why there are none."""

@@ -29,6 +29,13 @@ GATE_SIGMAS, STAY_SIGMAS = 4.0, 3.0
 """The difference of the ends is sure when it is so many times its own standard error, and stays so while it is so many:
 the error grows again where a drifting host is found out late."""
 
+MOST_ROUNDS = 60
+"""Ends that don't surely differ after so many readings each count as equal: a difference as large as the noise of one
+reading is 5.5 standard errors then."""
+
+HOPELESS_SIGMAS = 3.0
+"""The ends count as equal before that, if not even a difference so many standard errors larger could become sure."""
+
 CLOSING_SIGMAS = 3.0
 """So clear must the step be between its two neighbours alone."""
 
@@ -121,6 +128,20 @@ def reproduced(situation: Situation) -> bool:
     return _gate(situation, situation.data) is None
 
 
+def visible_at(error: float) -> float:
+    """The smallest difference of the ends, in percent, that most likely becomes sure at a standard error in percent."""
+    return (GATE_SIGMAS + NormalDist().inv_cdf(POWER)) * error
+
+
+def hopeless(percent: float, error: float, rounds: int, most: int) -> bool:
+    """True if a difference of the ends of so many percent, with its standard error after some rounds, will hardly be
+    sure after the most there may be (stochastic curtailment, Lan, Simon and Halperin 1982)."""
+    if rounds < LEAST_FOR_NONE or not math.isfinite(error):
+        return False
+    last = error * math.sqrt(rounds / most)
+    return abs(percent) + HOPELESS_SIGMAS * math.sqrt(max(0.0, error**2 - last**2)) < GATE_SIGMAS * last
+
+
 def current(situation: Situation) -> Posterior | None:
     """What is known of the place of the (first) step, for showing; None before both ends were read twice."""
     data = situation.data
@@ -170,10 +191,10 @@ def _gate(situation: Situation, data: Digest) -> Probe | NoStep | None:
     begun = any(low < number < high for number in data.averages)
     if wanted >= max(situation.min_step, (STAY_SIGMAS if begun else GATE_SIGMAS) * error):
         return None
-    visible = (GATE_SIGMAS + NormalDist().inv_cdf(POWER)) * error
+    visible = visible_at(error)
     if rounds >= LEAST_FOR_NONE and wanted + GATE_SIGMAS * error < situation.min_step:
         return NoStep(percent, visible, small=True)
-    if rounds >= situation.most_rounds:
+    if rounds >= situation.most_rounds or (not begun and hopeless(percent, error, rounds, situation.most_rounds)):
         return None if begun else NoStep(percent, visible)
     return Probe(behind, 1, f"the ends differ by {percent:+.2f} % ± {error:.2f} %: not sure yet")
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cpubisect.search.digest import Array, Digest
+from cpubisect.search.digest import FRAME_SIGMAS, Array, Digest
 
-LAYOUTS = ((0.0, 0.85), (0.1, 0.12), (0.25, 0.03))
+LAYOUTS = ((0.0, 0.85), (0.15, 0.1), (0.4, 0.04), (1.0, 0.01))
 """Spread of the layout effect between binaries, in units of the ends' difference, with its prior probability."""
 
 WANDERS = ((0.0, 0.8), (0.35, 0.17), (0.8, 0.03))
@@ -42,7 +42,8 @@ class Posterior:
 
     `gaps[j]` is a pair of measured neighbours, the step being after the first and not after the second with
     `probabilities[j]`. `step` is the expected size in percent of the good end; `sigma` is the noise of one reading,
-    `layout`, `wander` (over the whole range) and `drift` (per root hour) are root mean square spreads, all in percent.
+    `layout`, `wander` (over the whole range) and `drift` (per root hour) are root mean square spreads, all in percent;
+    `scattered` is how likely there is any layout.
     """
 
     gaps: tuple[tuple[int, int], ...]
@@ -52,6 +53,7 @@ class Posterior:
     layout: float
     wander: float
     drift: float
+    scattered: float = 0.0
 
     def costly(self, number: int) -> float:
         """How likely the step is at or before a measured number."""
@@ -74,7 +76,8 @@ def posterior(data: Digest) -> Posterior:
     variances = np.where(alone, single, data.sigma**2 / visits.taken)
     span = max(WANDER_SPAN, numbers[-1] - numbers[0])
     along = np.minimum.outer(where - numbers[0], where - numbers[0]) / span
-    same = (where[:, None] == where[None, :]).astype(float)
+    # Binaries that were linked anew each have a layout of their own, which is noise.
+    same = ((where[:, None] == where[None, :]) & (visits.frame[:, None] + visits.frame[None, :] == 0)).astype(float)
     grid = [
         (layout * scale, wander * scale, drift * scale, math.log(p * q * r))
         for (layout, p), (wander, q), (drift, r) in itertools.product(LAYOUTS, WANDERS, DRIFTS_IN_STEPS)
@@ -82,7 +85,7 @@ def posterior(data: Digest) -> Posterior:
     spreads = np.asarray([g[:3] for g in grid])
     squares = spreads**2
     covariance = (
-        np.diag(variances)[None]
+        (np.diag(variances) + (FRAME_SIGMAS * data.sigma) ** 2 * visits.apart)[None]
         + squares[:, 0, None, None] * same
         + squares[:, 1, None, None] * along
         + squares[:, 2, None, None] * visits.walk
@@ -104,6 +107,7 @@ def posterior(data: Digest) -> Posterior:
         layout=float(rms[0]),
         wander=float(rms[1]),
         drift=float(rms[2]),
+        scattered=float(settings[spreads[:, 0] > 0].sum()),
     )
 
 

@@ -82,6 +82,21 @@ def step(before: Sequence[float], after: Sequence[float], confidence: float = CO
     )
 
 
+def known_step(percent: float, error: float, freedom: int) -> Step:
+    """The step of so many percent with a standard error in percent, which is inflated for its degrees of freedom."""
+    plain = error / math.sqrt(inflation(freedom))
+    if not math.isfinite(error):
+        return Step(percent, -math.inf, math.inf, math.inf)
+    half = _quantile((1 + CONFIDENCE) / 2, freedom) * plain
+    return Step(percent, percent - half, percent + half, half + _quantile(POWER, freedom) * plain)
+
+
+def inflation(freedom: int) -> float:
+    """How much larger a variance must be taken that is known by so many degrees of freedom: Student's variance, which
+    is finite from three on; few are taken for four."""
+    return freedom / (freedom - 2) if freedom > 4 else 2.0
+
+
 @dataclass(frozen=True)
 class Level(Plain):
     """The mean of some samples with its 99 % interval, in their own unit, None for a single one, and how many samples

@@ -16,7 +16,8 @@ class Kind(StrEnum):
     `culprit`: one or more commits, each confirmed against its parent. `one-of`: the step is among these commits,
     which cannot be told apart. `no-regression`: the ends don't differ by what could have been seen. `improvement`:
     the ends differ the other way. `fork-point`: the difference is on the good side's own branch. `changed-default`:
-    a server default changed, not the code. `unbuildable`: an end cannot be built or probed.
+    a server default changed, not the code. `layout`: where code lies in the binaries makes the difference, not what it
+    does. `unbuildable`: an end cannot be built or probed.
     """
 
     CULPRIT = "culprit"
@@ -25,6 +26,7 @@ class Kind(StrEnum):
     IMPROVEMENT = "improvement"
     FORK_POINT = "fork-point"
     CHANGED_DEFAULT = "changed-default"
+    LAYOUT = "layout"
     UNBUILDABLE = "unbuildable"
 
 
@@ -123,6 +125,7 @@ MOST_TELLING = (
     Kind.ONE_OF,
     Kind.CHANGED_DEFAULT,
     Kind.FORK_POINT,
+    Kind.LAYOUT,
     Kind.IMPROVEMENT,
     Kind.UNBUILDABLE,
     Kind.NO_REGRESSION,

@@ -229,6 +229,10 @@ class FakeLab:
         """Those for a purpose, in order."""
         return [(sha, row) for sha, row in self._probes if row.purpose == purpose]
 
+    def clocked(self) -> list[tuple[str, ProbeRow]]:
+        """Those of CPU time alone, in order."""
+        return [(sha, row) for sha, row in self._probes if row.purpose.only_clock]
+
     def variables(self, sha: str) -> Mapping[str, str]:
         """Those of the script."""
         return self.commits[sha].variables

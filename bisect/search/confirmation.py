@@ -1,0 +1,30 @@
+"""PURE: when readings that had no part in finding a step show it."""
+
+import math
+
+SHOWN_SIGMAS = 3.0
+"""A step is confirmed when it is so many of its own standard errors: of steps that are not there 1 in 700 is."""
+
+PLANNED_SIGMAS = 6.0
+"""Rounds are planned so that a step of the size that is expected is so many standard errors: their number does not
+depend on what they show, for a step that is read until it is clear looks larger than it is."""
+
+DOUBT_SIGMAS = 1.0
+"""A step that is less than this after its rounds is not worth as many again."""
+
+LEFT_OF_STEP = 0.5
+"""A step of which surely less than this part is there in binaries linked anew was made by where code lies."""
+
+FEWEST_ROUNDS, MOST_PLANNED = 6, 90
+"""Rounds of culprit and parent."""
+
+
+def shown(sigmas: float) -> bool:
+    """Whether a step of so many standard errors the expected way is confirmed."""
+    return sigmas >= SHOWN_SIGMAS
+
+
+def rounds_for(percent: float, noise_percent: float) -> int:
+    """Rounds that show a step of so many percent, of readings with such a standard deviation."""
+    wanted = 2 * (PLANNED_SIGMAS * noise_percent / max(abs(percent), 1e-9)) ** 2
+    return min(MOST_PLANNED, max(FEWEST_ROUNDS, math.ceil(wanted)))
