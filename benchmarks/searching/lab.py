@@ -70,6 +70,7 @@ class SimulatedLab:
         good, bad = "0", str(host.size - 1)
         self.question = Question("", "", good, bad, good, bad, (self.test_name,), "")
         self._rows: dict[str, tuple[BuildRow, bool]] = {}
+        self._again: set[str] = set()
         self._probes: dict[tuple[str, Purpose], list[ProbeRow]] = {}
         self._series: dict[Purpose, list[tuple[str, ProbeRow]]] = {}
         self._clocked: list[tuple[str, ProbeRow]] = []
@@ -106,6 +107,21 @@ class SimulatedLab:
             code=sha,
         )
 
+    def build_again(self, sha: str) -> bool:
+        """Takes the host's time as the first one did, once."""
+        number = int(sha)
+        if sha in self._again or number not in self.host.failures:
+            return False
+        self._again.add(sha)
+        share, before = self.host.share(number), self.host.clock_s
+        built = self.host.build_again(number)
+        self._rows[sha] = (self._row(sha, built, share, self.host.clock_s - before), True)
+        return built
+
+    def mishaps(self) -> list[str]:
+        """What was built the second time."""
+        return [sha for sha in self._again if self.host.has(int(sha))]
+
     def same_code(self, one: str, other: str) -> bool:
         """Every commit does something else."""
         return one == other
@@ -135,6 +151,10 @@ class SimulatedLab:
             if purpose.only_clock:
                 self._clocked.append((sha, row))
         return done
+
+    def fresh_counts(self, sha: str) -> list[ProbeRow]:
+        """Nothing is counted."""
+        return []
 
     def probe_with(self, sha: str, settings: Mapping[str, str]) -> ProbeRow:
         """There are no settings; raises Unobservable."""

@@ -31,7 +31,7 @@ JUMP_H = (0.2, 2.0)
 """A host that jumps does so once, at any hour between these: while the ends are read, in the search, or after it."""
 
 FREEDOM = 3
-"""Degrees of freedom of Student's t in a world with heavy tails, where the scatter's standard deviation is SIGMA too."""
+"""Degrees of freedom of Student's t in a world with heavy tails, whose scatter's standard deviation is SIGMA too."""
 
 MOST_OF_OTHERS = 0.5
 """One step dominates if all others together, whichever way they go, are at most this part of it."""
@@ -56,11 +56,11 @@ class World:
 
     `size` numbers, 0 good and size - 1 bad; `step` is the culprit's; `layout` the scatter between binaries, each link
     of a build being one; `others` the count of further steps; `drift` the random walk's standard deviation after one
-    hour; `jump` what the host adds to everything from some hour on; `outliers` the share of probes that are one, each of
-    `outlier_size` if that is given; `heavy` says that the scatter has Student's tails; `dead` the share of numbers that
-    can't be built, in up to three stretches or, if `strewn`, anywhere; `flaky` the share of numbers whose first build
-    fails and whose second one does not; `releases` how many evenly spread numbers, both ends among them, are built
-    beforehand. Linking a build again takes `link_s`, once for each layout.
+    hour; `jump` what the host adds to everything from some hour on; `outliers` the share of probes that are one, each
+    of `outlier_size` if that is given; `heavy` says that the scatter has Student's tails; `dead` the share of numbers
+    that can't be built, in up to three stretches or, if `strewn`, anywhere; `flaky` the share of numbers between the
+    ends whose first build fails and whose second one does not; `releases` how many evenly spread numbers, both ends
+    among them, are built beforehand. Linking a build again takes `link_s`, once for each layout.
     """
 
     size: int = 1024
@@ -145,7 +145,12 @@ class History:
 
     def fails_once(self, number: int) -> bool:
         """True if a number's first build fails and its second one does not."""
-        return bool(self.world.flaky) and _stream(self._seed, self._trial, _FLAKY, number).random() < self.world.flaky
+        inside = 0 < number < self.world.size - 1
+        return (
+            inside
+            and bool(self.world.flaky)
+            and _stream(self._seed, self._trial, _FLAKY, number).random() < self.world.flaky
+        )
 
     def drift(self, at_s: float) -> float:
         """What the host adds at `at_s`: how far it has wandered, and its jump."""

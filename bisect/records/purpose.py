@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import ClassVar
 
-_MEASURING = re.compile(r"(?:(search)|clock(?: (\S+)(?: against (\S+))?)?)(?: link ([1-9][0-9]{0,8}))?")
+_MEASURING = re.compile(r"(search|clock)(?: (\S+)(?: against (\S+))?)?(?: link ([1-9][0-9]{0,8}))?")
 _LINKS = range(10**9)
 _SHOWN = 12
 """Digits of a commit that tell its rounds from those of others."""
@@ -24,10 +24,10 @@ class _Kind(StrEnum):
 class Purpose:
     """Why a probe is made; `str` gives its form in the store, `of` reads that.
 
-    `SEARCH` is to count instructions and CPU time, `CLOCK` only CPU time, both for the search; `clock` is CPU time of
-    one commit in rounds of its own, perhaps `against` a parent; `trial` is to see what other settings do. `text` is
-    those settings or, if this program does not know the purpose, all that the store says. `link` is 0 for the build as
-    it was linked, else the number of a redraw of it: the same objects linked again in another order.
+    `SEARCH` is to count instructions and CPU time, `CLOCK` only CPU time, both for the search; `count` and `clock` are
+    the same of one commit in rounds of its own, perhaps `against` a parent; `trial` is to see what other settings do.
+    `text` is those settings or, if this program does not know the purpose, all that the store says. `link` is 0 for
+    the build as it was linked, else the number of a redraw of it: the same objects linked again in another order.
     """
 
     kind: _Kind
@@ -45,6 +45,11 @@ class Purpose:
         return cls(_Kind.CLOCK, sha[:_SHOWN], against[:_SHOWN])
 
     @classmethod
+    def count(cls, sha: str, against: str) -> "Purpose":
+        """Instructions of one commit against a parent, and of that: counts that had no part in the search."""
+        return cls(_Kind.SEARCH, sha[:_SHOWN], against[:_SHOWN])
+
+    @classmethod
     def trial(cls, settings: Mapping[str, str]) -> "Purpose":
         """What the test measures with other settings than the question's."""
         return cls(_Kind.WITH, text=",".join(f"{name}={value}" for name, value in sorted(settings.items())))
@@ -54,8 +59,7 @@ class Purpose:
     def of(stored: str) -> "Purpose":
         """The inverse of `str`; any text has one, and gives itself back."""
         if known := _MEASURING.fullmatch(stored):
-            kind = _Kind.SEARCH if known[1] else _Kind.CLOCK
-            return Purpose(kind, known[2] or "", known[3] or "", link=int(known[4] or 0))
+            return Purpose(_Kind(known[1]), known[2] or "", known[3] or "", link=int(known[4] or 0))
         word, space, settings = stored.partition(" ")
         trial = word == _Kind.WITH and space
         return Purpose(_Kind.WITH, text=settings) if trial else Purpose(_Kind.UNKNOWN, text=stored)

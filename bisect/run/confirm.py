@@ -1,35 +1,46 @@
 """From a step between two measured commits to a named culprit: measured against its parent, and inside its merge."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
+from statistics import fmean, median
 
 from cpubisect.base.metrics import INSTRUCTIONS
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.readings import cpu_samples, instructions, mean_profile
+from cpubisect.records.store import ProbeRow
 from cpubisect.run.classes import merged_lines, narrow, search
 from cpubisect.run.exact import cost
 from cpubisect.run.loop import Searched
 from cpubisect.run.measuring import Beside, Lab, Unobservable, clock_rounds, rounds
 from cpubisect.run.wording import reasons
 from cpubisect.search import events
-from cpubisect.search.confirmation import DOUBT_SIGMAS, LEFT_OF_STEP, rounds_for, shown
+from cpubisect.search.confirmation import (
+    COUNTS,
+    DOUBT_SIGMAS,
+    FAR_SHARE,
+    LEFT_OF_STEP,
+    MOST_COUNTS,
+    far,
+    median_step,
+    rounds_for,
+    shown,
+)
 from cpubisect.search.costs import Cost, by_bare_name, function_changes
 from cpubisect.search.ends import Regime, Yardstick, changed_variables, ruled_out
 from cpubisect.search.exact import Found
 from cpubisect.search.line import Line
-from cpubisect.search.stats import Step, step
+from cpubisect.search.stats import Step
 from cpubisect.search.verdict import Culprit, FunctionChange, Group
 
 CLOCK_ROUNDS = range(5, 11)
 """Interleaved rounds of CPU time for a culprit that was found by its instructions and its parent, at least and at most,
 before the interval stands."""
 
+MOST_AGAIN = 2
+"""So many commits that could not be built are tried once more at each side of a step."""
+
 MOST_REFUSED = 6
 """So many steps of one line that turn out not to show against the parent end its search."""
-
-COUNTS = 2
-"""Instruction counts of culprit and parent, at least."""
 
 INSIDE_SHARE = 0.5
 """A merge's step is looked for inside it if the merged branch itself shows this part of it."""
@@ -107,6 +118,9 @@ class Confirmer:
         can't be measured."""
         refused: set[str] = set()
         while not searched.scattered:
+            if self._mended(searched):
+                searched = search(self._lab, searched.line, self._yardstick)
+                continue
             self._tell(searched)
             found = self._all(searched)
             new = set(found.refused) - refused
@@ -115,6 +129,16 @@ class Confirmer:
                 return searched, found
             searched = search(self._lab, searched.line, self._yardstick)
         return searched, Findings(placed=True)
+
+    def _mended(self, searched: Searched) -> bool:
+        """Whether a commit beside a step, of those next to what could be measured, could be built after all."""
+        line = searched.line
+        mended = False
+        for found in searched.done.steps:
+            failed = [number for number in range(found.low + 1, found.high) if number in searched.dead]
+            for number in dict.fromkeys((*failed[:MOST_AGAIN], *failed[-MOST_AGAIN:])):
+                mended |= self._lab.build_again(line.built(number))
+        return mended
 
     def _tell(self, searched: Searched) -> None:
         """The steps of a line, into the journal."""
@@ -144,8 +168,12 @@ class Confirmer:
         rise: Rise | None = None
         group = self._group(searched, found, reasons(line, found, searched.dead, self._yardstick.regime))
         try:
-            rise = self._rise(parent, sha, found.percent, searched.noise) if found.single else None
+            # A step looks largest where it is found: what all readings of the ends say limits it.
+            expected = min(abs(found.percent), abs(searched.end / searched.start - 1) * 100)
+            rise = self._rise(parent, sha, expected, searched.noise) if found.single else None
         except Unobservable as reason:
+            if any(self._lab.build_again(own) for own in (parent, sha)):
+                return self._refined(searched, found)
             why = f"{sha[:12]} or its parent {parent[:12]} cannot be measured: {reason}"
             group = self._group(searched, found, why, unmeasured=True)
         least = self._least() / 2
@@ -174,7 +202,7 @@ class Confirmer:
         why = f"the step does not show between the commit and its parent{count}{equal}"
         group = self._group(searched, found, why)
         if rise.clocked is None:
-            return _only(group)
+            return Findings(groups=(group,), refused=(sha,))
         placed = not (self._yardstick.redrawn or rise.unplaced) and ruled_out(
             rise.step, self._yardstick.direction, abs(found.percent) * LEFT_OF_STEP
         )
@@ -212,9 +240,22 @@ class Confirmer:
             return Rise(0.0, Step(0.0, 0.0, 0.0, 0.0))
         if self._noisy:
             return self._clocked_anew(parent, sha, rounds_for(percent, noise))
-        count = max(COUNTS, self._yardstick.repeats)
-        before, after = (instructions(rows) for rows in rounds(self._lab, [parent, sha], Purpose.SEARCH, count))
-        return Rise(fmean(before), step(before, after))
+        before, after = (instructions(rows) for rows in self._counted_anew(parent, sha))
+        return Rise(median(before), median_step(before, after))
+
+    def _counted_anew(self, parent: str, sha: str) -> list[Sequence[ProbeRow]]:
+        """Counts of a commit and its parent that had no part in the search, more of them while some are far from the
+        others of their build; raises Unobservable."""
+        purpose, tolerance = Purpose.count(sha, parent), self._yardstick.min_step * FAR_SHARE
+        for count in range(max(COUNTS, self._yardstick.repeats), max(MOST_COUNTS, self._yardstick.repeats) + 1):
+            found = rounds(self._lab, (parent, sha), purpose, count)
+            strange = {own: far(instructions(rows), tolerance) for own, rows in zip((parent, sha), found, strict=True)}
+            if sum(map(len, strange.values())) <= count - COUNTS:
+                break
+            for own, counts in strange.items():
+                if counts:
+                    self._lab.tell(events.FarCount(sha=own, counts=tuple(counts), of=count))
+        return found
 
     def _clocked_anew(self, parent: str, sha: str, count: int) -> Rise:
         """Interleaved rounds of CPU time, so many or twice as many, of binaries that are linked anew for each where

@@ -124,11 +124,20 @@ def _first_probes(lab: Lab, fork: str | None) -> UnmeasurableEnd | None:
         ends.append((fork, "the fork point"))
     for sha, name in ends:
         try:
-            lab.build(sha)
+            _build_end(lab, sha)
             lab.probes(sha, Purpose.SEARCH, 1)
         except Unobservable as reason:
             return UnmeasurableEnd(name, sha, str(reason))
     return None
+
+
+def _build_end(lab: Lab, sha: str) -> None:
+    """Have an end built, by a second try if the first one fails; raises Unobservable."""
+    try:
+        lab.build(sha)
+    except Unobservable:
+        if not lab.build_again(sha):
+            raise
 
 
 def _difference(lab: Lab) -> _Difference:

@@ -1,7 +1,7 @@
 """The search on instructions: each commit's counts are taken once, and are what it costs."""
 
 from functools import partial
-from statistics import fmean
+from statistics import median
 
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.readings import instructions, mean_attributed, mean_profile
@@ -111,6 +111,7 @@ class ExactSearch:
 
 
 def cost(lab: Lab, sha: str, repeats: int) -> Cost:
-    """What a commit costs in instructions per query, by so many counts; raises Unobservable."""
-    rows = lab.probes(sha, Purpose.SEARCH, repeats)[:repeats]
-    return Cost(fmean(instructions(rows)), mean_profile(rows), mean_attributed(rows))
+    """What a commit costs in instructions per query: the median of so many counts, and of those that were made to
+    confirm a step; raises Unobservable."""
+    rows = [*lab.probes(sha, Purpose.SEARCH, repeats)[:repeats], *lab.fresh_counts(sha)]
+    return Cost(median(instructions(rows)), mean_profile(rows), mean_attributed(rows))

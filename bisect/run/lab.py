@@ -109,6 +109,27 @@ class HostLab:
             raise Unobservable(row.first_error or row.outcome)
         return row
 
+    def build_again(self, sha: str) -> bool:
+        """Have a commit that could not be built tried once more, but never a third time; whether it is built now."""
+        try:
+            recipe = self._recipe(sha)
+        except UserError:
+            return False
+        failed = [row for row in self._tries(sha) if row.recipe_key == recipe.key() and row.outcome != Outcome.BUILT]
+        if len(failed) != 1:
+            return False
+        self._built[sha] = self._make(recipe)
+        return self._built[sha].outcome == Outcome.BUILT
+
+    def mishaps(self) -> list[str]:
+        """Commits that could not be built once, and were when that was tried again."""
+        last = {build.sha: build for build, _ in self.builds()}
+        tried_again = (sha for sha, row in last.items() if row.outcome == Outcome.BUILT and len(self._tries(sha)) > 1)
+        return [sha for sha in tried_again if any(row.outcome != Outcome.BUILT for row in self._tries(sha))]
+
+    def _tries(self, sha: str) -> list[BuildRow]:
+        return [build for build, _ in self.builds() if build.sha == sha]
+
     def _find_or_make(self, sha: str) -> BuildRow:
         """The build of a commit that is kept, or one made now; raises Unobservable if there is no recipe."""
         try:
@@ -301,7 +322,7 @@ class HostLab:
     def failures(self) -> dict[str, str]:
         """Commits that this bisection could not build by today's recipe, with why."""
         found: dict[str, str] = {}
-        for build, _ in self.builds():
+        for build in {build.sha: build for build, _ in self.builds()}.values():
             if build.outcome != Outcome.BUILT and self._is_of_today(build.sha, build.recipe_key):
                 found[build.sha] = build.first_error or build.outcome
         return found
@@ -349,6 +370,12 @@ class HostLab:
         if tuple(recorded) == line.commits():
             rows = [SuspectRow(recorded[sha], sha, one.weight, one.because) for sha, one in found.items()]
             self.store.set_suspects(self.bisection, line.name, rows)
+
+    def fresh_counts(self, sha: str) -> list[ProbeRow]:
+        """The counts of a commit that were made to confirm a step, its own or the one after it, so far."""
+        rows = self.store.probes(self.bisection, self.build(sha).id, test=self.test.name)
+        fresh = (row for row in rows if row.purpose.against and row.purpose.counts and not row.purpose.only_clock)
+        return [row for row in fresh if not row.error]
 
     def probe_with(self, sha: str, settings: Mapping[str, str]) -> ProbeRow:
         """One probe of a commit with other settings than the question's; kept under a purpose of its own."""

@@ -83,12 +83,21 @@ class Lab(Protocol):
     def build(self, sha: str) -> object:
         """Have a commit built, now unless it is; raises Unobservable if it can't be."""
 
+    def build_again(self, sha: str) -> bool:
+        """Have a commit that could not be built tried once more, but never a third time; whether it is built now."""
+
+    def mishaps(self) -> Sequence[str]:
+        """Commits that could not be built once, and were when that was tried again."""
+
     def same_code(self, one: str, other: str) -> bool:
         """Whether two commits' builds do the same when run; raises Unobservable if one can't be built."""
 
     def probes(self, sha: str, purpose: Purpose, count: int) -> Sequence[ProbeRow]:
         """All probes of a commit for a purpose that worked, and at least `count`; of that redraw of its build which
         `purpose.link` numbers, made now unless it is there. Raises Unobservable."""
+
+    def fresh_counts(self, sha: str) -> Sequence[ProbeRow]:
+        """The counts of a commit that were made to confirm a step, its own or the one after it, so far."""
 
     def probe_with(self, sha: str, settings: Mapping[str, str]) -> ProbeRow:
         """A probe of a commit with other settings than the question's; raises Unobservable."""

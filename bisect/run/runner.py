@@ -45,7 +45,9 @@ def find(lab: Lab, task: ToSearch) -> Outcome:
     if searched.done.unsure is not None and not found:
         return _not_reproduced(task, searched, searched.done.unsure)
     culprits = sorted(found.culprits, key=lambda culprit: -abs(culprit.share or 0.0))
-    return Confirmed(task.seen, task.yardstick, searched.line, searched.done, tuple(culprits), found.groups)
+    return Confirmed(
+        task.seen, task.yardstick, searched.line, searched.done, tuple(culprits), found.groups, tuple(lab.mishaps())
+    )
 
 
 def _redrawn(lab: Lab, task: ToSearch) -> Outcome | None:

@@ -228,7 +228,8 @@ class OnlyLayout:
 
 @dataclass(frozen=True)
 class Confirmed:
-    """The line was searched and its steps confirmed: the culprits, by their share, and what can't be told apart."""
+    """The line was searched and its steps confirmed: the culprits, by their share, and what can't be told apart;
+    `mishaps` are commits that failed to build once only."""
 
     seen: Seen
     yardstick: Yardstick
@@ -236,6 +237,7 @@ class Confirmed:
     done: Done
     culprits: tuple[Culprit, ...]
     groups: tuple[Group, ...]
+    mishaps: tuple[str, ...] = ()
 
     def verdict(self, question: Question, test: str) -> Verdict:
         """In words."""
@@ -249,7 +251,11 @@ class Confirmed:
             groups=self.groups,
             smallest_visible={**self.seen.visible, self.yardstick.metric: self.yardstick.min_step},
             remainder=self.done.remainder,
-            notes=(*map(self._moved, self.done.shifts), *self._left(asked_for_all=question.min_step is not None)),
+            notes=(
+                *map(self._moved, self.done.shifts),
+                *self._left(asked_for_all=question.min_step is not None),
+                *(f"{sha[:12]} failed to build once, and was built when that was tried again" for sha in self.mishaps),
+            ),
         )
 
     def _sentence(self, kind: Kind) -> str:

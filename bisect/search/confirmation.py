@@ -1,11 +1,15 @@
 """PURE: when readings that had no part in finding a step show it."""
 
 import math
+from collections.abc import Sequence
+from statistics import median
+
+from cpubisect.search.stats import Step, step
 
 SHOWN_SIGMAS = 3.0
 """A step is confirmed when it is so many of its own standard errors: of steps that are not there 1 in 700 is."""
 
-PLANNED_SIGMAS = 6.0
+PLANNED_SIGMAS = 5.0
 """Rounds are planned so that a step of the size that is expected is so many standard errors: their number does not
 depend on what they show, for a step that is read until it is clear looks larger than it is."""
 
@@ -17,6 +21,29 @@ LEFT_OF_STEP = 0.5
 
 FEWEST_ROUNDS, MOST_PLANNED = 6, 90
 """Rounds of culprit and parent."""
+
+
+COUNTS, MOST_COUNTS = 3, 7
+"""Instruction counts of culprit and parent that had no part in the search: at least, so that one can be wrong, and at
+most where some are far from the others."""
+
+
+FAR_SHARE = 0.25
+"""A count is far from another one of its build if it differs by this part of the smallest step that is looked for."""
+
+
+def far(counts: Sequence[float], tolerance_percent: float) -> list[float]:
+    """The counts of one build that are further from their median than counts of one build are."""
+    middle = median(counts)
+    return [count for count in counts if abs(count - middle) > abs(middle) * tolerance_percent / 100]
+
+
+def median_step(before: Sequence[float], after: Sequence[float]) -> Step:
+    """The step between the medians of two builds' counts; its interval is as wide as that between their means."""
+    means = step(before, after)
+    percent = (median(after) / median(before) - 1) * 100
+    shift = percent - means.percent
+    return Step(percent, means.low + shift, means.high + shift, means.visible)
 
 
 def shown(sigmas: float) -> bool:

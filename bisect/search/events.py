@@ -220,6 +220,20 @@ class Redrawing(_OfBuild):
 
 
 @dataclass(frozen=True)
+class FarCount(Event):
+    """Some `counts` of a commit, in instructions/query, are far from the others `of` so many."""
+
+    kind = "far-count"
+    sha: str = ""
+    counts: tuple[float, ...] = ()
+    of: int = 0
+
+    def _sentence(self) -> str:
+        told = ", ".join(f"{count:,.1f}" for count in self.counts)
+        return f"{self.sha[:12]}: {told} instructions/query is far from the others of {self.of} counts: counted again"
+
+
+@dataclass(frozen=True)
 class NotConfirmed(Event):
     """A step that was `expected`, in percent, at a commit did not show against its parent in so many rounds of CPU
     time; if `placed`, it surely was not there in binaries that were linked anew: where code lies had made it."""

@@ -195,7 +195,7 @@ def _gate(situation: Situation, data: Digest) -> Probe | NoStep | None:
     if rounds >= LEAST_FOR_NONE and wanted + GATE_SIGMAS * error < situation.min_step:
         return NoStep(percent, visible, small=True)
     if rounds >= situation.most_rounds or (not begun and hopeless(percent, error, rounds, situation.most_rounds)):
-        return None if begun else NoStep(percent, visible)
+        return None if begun and wanted >= error else NoStep(percent, visible)
     return Probe(behind, 1, f"the ends differ by {percent:+.2f} % ± {error:.2f} %: not sure yet")
 
 

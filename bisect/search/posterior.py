@@ -17,7 +17,7 @@ import numpy as np
 
 from cpubisect.search.digest import FRAME_SIGMAS, Array, Digest
 
-LAYOUTS = ((0.0, 0.85), (0.15, 0.1), (0.4, 0.04), (1.0, 0.01))
+LAYOUTS = ((0.0, 0.85), (0.1, 0.12), (0.25, 0.03))
 """Spread of the layout effect between binaries, in units of the ends' difference, with its prior probability."""
 
 WANDERS = ((0.0, 0.8), (0.35, 0.17), (0.8, 0.03))

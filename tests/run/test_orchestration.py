@@ -236,7 +236,7 @@ ROWS = [
     ),
     Row(
         "CPU time: the largest of several",
-        straight(*levels((5, 1000.0), (7, 1400.0), (8, 1600.0))),
+        straight(*levels((5, 1000.0), (7, 1400.0), (8, 1700.0))),
         *(Kind.CULPRIT, ("c5",)),
         says=("`--min-step` asks for every step of that size",),
         host=NOISY,

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
@@ -29,15 +29,16 @@ WHEN = datetime(2024, 1, 1, tzinfo=UTC)
 class Commit:
     """A scripted commit: its `cost` in instructions per query, or those by function; its parents, first parent first.
 
-    Commits of equal `code` do the same, an empty one being like no other. It may not build (`fails` says why) or crash
-    when it is probed (`crashes`). `variables` are its server's; `paths` are what it changes; `compiled` is what its
-    build was made from, empty if that is not known; `words` are what its diff names.
+    Commits of equal `code` do the same, an empty one being like no other. It may not build (`fails` says why), only the
+    first time if it `mends`, or crash when it is probed (`crashes`). `variables` are its server's; `paths` are what it
+    changes; `compiled` is what its build was made from, empty if that is not known; `words` are what its diff names.
     """
 
     cost: float | Mapping[str, float] = 1000.0
     parents: tuple[str, ...] = ()
     code: str = ""
     fails: str = ""
+    mends: bool = False
     crashes: str = ""
     variables: Mapping[str, str] = field(default_factory=dict)
     paths: tuple[str, ...] = ("source.c",)
@@ -156,6 +157,7 @@ class FakeLab:
         self._build_s, self._probe_s, self._link_s = build_s, probe_s, link_s
         self._linked: set[tuple[str, int]] = set()
         self._built: dict[str, BuildRow] = {}
+        self._again: set[str] = set()
         self._probes: list[tuple[str, ProbeRow]] = []
 
     def tell(self, event: Event) -> None:
@@ -185,6 +187,22 @@ class FakeLab:
             raise Unobservable(commit.fails)
         return self._built[sha]
 
+    def build_again(self, sha: str) -> bool:
+        """Only what the script says is mended by that."""
+        commit = self.commits[sha]
+        if sha in self._again or sha not in self._built:
+            return False
+        self._again.add(sha)
+        self.clock_s += self._build_s
+        if commit.mends:
+            self.commits = {**self.commits, sha: replace(commit, fails="")}
+            self._built[sha] = self._row(sha, self.commits[sha])
+        return commit.mends
+
+    def mishaps(self) -> list[str]:
+        """As they were mended."""
+        return [sha for sha in self._built if self.commits[sha].mends and not self.commits[sha].fails]
+
     def same_code(self, one: str, other: str) -> bool:
         """Whether the script says so; raises Unobservable."""
         return self.build(one).code == self.build(other).code
@@ -198,6 +216,10 @@ class FakeLab:
         while len(done := [row for own, row in self._probes if (own, row.purpose) == (sha, purpose)]) < count:
             self._probes.append((sha, self._probed(sha, purpose, {})))
         return done
+
+    def fresh_counts(self, sha: str) -> list[ProbeRow]:
+        """Those that were made against another one."""
+        return [row for own, row in self._probes if own == sha and row.purpose.against and INSTRUCTIONS in row.values]
 
     def probe_with(self, sha: str, settings: Mapping[str, str]) -> ProbeRow:
         """One with other values of some variables; raises Unobservable."""
