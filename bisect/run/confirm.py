@@ -167,10 +167,10 @@ class Confirmer:
         parent = line.parents[sha]
         rise: Rise | None = None
         group = self._group(searched, found, reasons(line, found, searched.dead, self._yardstick.regime))
+        if self._noisy and not found.single:
+            return self._of_several(searched, found, group)
         try:
-            # A step looks largest where it is found: what all readings of the ends say limits it.
-            expected = min(abs(found.percent), abs(searched.end / searched.start - 1) * 100)
-            rise = self._rise(parent, sha, expected, searched.noise) if found.single else None
+            rise = self._expected_rise(parent, sha, searched, found) if found.single else None
         except Unobservable as reason:
             if any(self._lab.build_again(own) for own in (parent, sha)):
                 return self._refined(searched, found)
@@ -185,21 +185,34 @@ class Confirmer:
             rest = self._yardstick.direction * found.percent / 100 * searched.start - explained
             return hidden if hidden and rest < least else hidden + _only(group)
         if not shows:
-            return hidden or self._refused(searched, found, rise)
+            return hidden or self._refused(searched, found, rise, parent, sha)
         return self._shown(searched, found, rise) + hidden
+
+    def _of_several(self, searched: Searched, found: Found, group: Group) -> Findings:
+        """A step on CPU time that may be any of several commits': it too must show. Raises Unobservable."""
+        before, after = searched.line.built(found.low), searched.line.built(found.high)
+        rise = self._expected_rise(before, after, searched, found)
+        if self._shows(rise, self._least() / 2):
+            return _only(group)
+        return self._refused(searched, found, rise, before, after)
+
+    def _expected_rise(self, parent: str, sha: str, searched: Searched, found: Found) -> Rise:
+        """The step that was found; raises Unobservable."""
+        # A step looks largest where it is found: what all readings of the ends say limits it.
+        expected = min(abs(found.percent), abs(searched.end / searched.start - 1) * 100)
+        return self._rise(parent, sha, expected, searched.noise)
 
     def _shows(self, rise: Rise, least: float) -> bool:
         """Whether a step of at least so much is there; on CPU time by readings that had no part in finding it."""
         clear = rise.clocked is None or shown(rise.clocked.sigmas * self._yardstick.direction)
         return clear and self._yardstick.direction * rise.cost >= least
 
-    def _refused(self, searched: Searched, found: Found, rise: Rise) -> Findings:
-        """A step that does not show between a commit and its parent; raises Unobservable."""
-        sha = searched.line.first(found.high)
-        parent = searched.line.parents[sha]
+    def _refused(self, searched: Searched, found: Found, rise: Rise, parent: str, sha: str) -> Findings:
+        """A step that does not show between two commits; raises Unobservable."""
         equal = " (their code is equal)" if self._lab.same_code(parent, sha) else ""
         count = f" in {len(rise.clocked.after)} rounds" if rise.clocked else ""
-        why = f"the step does not show between the commit and its parent{count}{equal}"
+        which = "the commit and its parent" if found.single else f"{parent[:12]} and {sha[:12]}"
+        why = f"the step does not show between {which}{count}{equal}"
         group = self._group(searched, found, why)
         if rise.clocked is None:
             return Findings(groups=(group,), refused=(sha,))

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 
@@ -91,7 +92,7 @@ def examine(lab: Lab) -> Outcome | ToSearch:
         )
     )
     if change.percent * yardstick.direction < 0:
-        return OtherWay(seen, metric, change)
+        return _other_way(lab, ToSearch(line, yardstick, change, seen))
     if fork and not _differs_after_fork(lab, fork, yardstick):
         return AtFork(seen, metric, fork)
     defaults = explain_by_defaults(lab, good, bad) if yardstick.regime is Regime.EXACT else ()
@@ -99,6 +100,18 @@ def examine(lab: Lab) -> Outcome | ToSearch:
         settings = tuple(f"{lab.setting_of(default.variable)}={default.good}" for default in defaults)
         return OtherDefaults(seen, metric, change, defaults, settings)
     return ToSearch(line, yardstick, change, seen, fork)
+
+
+def _other_way(lab: Lab, task: ToSearch) -> Outcome:
+    """The ends differ in the direction that is not asked for, which on CPU time where code lies may have made."""
+    yardstick = task.yardstick
+    if yardstick.regime is Regime.NOISY and not lab.redraws:
+        turned = replace(task, yardstick=replace(yardstick, direction=-yardstick.direction))
+        with suppress(Unobservable):
+            again = _examine_redrawn(lab, turned, lab.question.good_sha)
+            if not isinstance(again, ToSearch):
+                return again
+    return OtherWay(task.seen, yardstick.metric, task.change)
 
 
 def _range(lab: Lab) -> tuple[Line, str | None]:
@@ -184,8 +197,11 @@ def was_redrawn(lab: Lab) -> bool:
 def examine_redrawn(lab: Lab, task: ToSearch) -> Outcome | ToSearch:
     """Measure the ends of a line in binaries that are linked anew for each round: an answer already, or what to search
     in such. Raises Unobservable if an end can't be linked anew."""
-    line, yardstick = task.line, task.yardstick
-    ends = (line.built(0), line.built(line.size - 1))
+    return _examine_redrawn(lab, task, task.line.built(0))
+
+
+def _examine_redrawn(lab: Lab, task: ToSearch, start: str) -> Outcome | ToSearch:
+    yardstick, ends = task.yardstick, (start, lab.question.bad_sha)
     found = _clock_until_sure(lab, ends[0], Purpose.CLOCK, lambda now: False, redrawn=True)
     least = visible_at(found.error)
     seen = Seen(task.seen.steps, {**task.seen.visible, yardstick.metric: least})

@@ -9,7 +9,7 @@ from cpubisect.search.stats import Step, step
 SHOWN_SIGMAS = 3.0
 """A step is confirmed when it is so many of its own standard errors: of steps that are not there 1 in 700 is."""
 
-PLANNED_SIGMAS = 5.0
+PLANNED_SIGMAS = 5.5
 """Rounds are planned so that a step of the size that is expected is so many standard errors: their number does not
 depend on what they show, for a step that is read until it is clear looks larger than it is."""
 

@@ -2,8 +2,8 @@
 
 A host drifts: what was read at different times is compared through what was read beside it. The levels are a
 generalised least squares fit in which the drift is a random walk, of a size that the readings themselves tell. Readings
-in different frames have nothing in common but their differences: binaries of another linker are of a frame of their
-own.
+in different frames have nothing in common but their differences: a host that changed at once begins a new frame, and
+binaries that were linked anew are of frames of their own, for their linker is another.
 """
 
 import math
@@ -37,6 +37,13 @@ _STRETCH_H = 1 / 12
 _LONGER = 1.25
 
 
+CHANGE_SIGMAS = 6.0
+"""A host changed between two readings if those of all commits before and after differ by so many standard errors: of
+10,000 histories of 200 readings without a change fewer than one has that."""
+
+CHANGE_WINDOW, MOST_CHANGES = 3, 3
+"""So many readings of a commit on each side tell of a change; so many changes at most are looked for."""
+
 FRAME_SIGMAS = 1000.0
 """How far apart the levels of two frames may be, in standard deviations of a reading: nothing is known of that."""
 
@@ -54,8 +61,8 @@ class Reading:
 
 @dataclass(frozen=True)
 class Visits:
-    """Readings of one commit within one frame and stretch of time, for all of these: `number`, `frame`, mean `percent`
-    and count `taken` of each; `walk` is the covariance (visits x visits, in percent²) that a drift of 1 percent per
+    """Readings of one commit within one frame and stretch of time, for all of these: `number`, `frame` (odd for redraws,
+    larger after a change of the host), mean `percent` and count `taken` of each; `walk` is the covariance (visits x visits, in percent²) that a drift of 1 percent per
     root hour gives to the means. The stretches are `stretch_h` hours long."""
 
     number: Numbers
@@ -68,7 +75,7 @@ class Visits:
     @property
     def apart(self) -> Array:
         """The covariance (visits x visits) that a spread of 1 between the levels of frames gives to the means."""
-        other = self.frame != self.frame.min(initial=1)
+        other = self.frame != self.frame.min(initial=len(self.frame) and int(self.frame[0]))
         return np.asarray((self.frame[:, None] == self.frame[None, :]) & other[:, None], dtype=float)
 
 
@@ -94,8 +101,9 @@ class Digest:
     most_visits: int = 0
 
     def count(self, number: int) -> int:
-        """How often a number was read in the first of the frames."""
-        return int(((self.number == number) & (self.frame == self.frame.min(initial=1))).sum())
+        """How often a number was read: of its own binary if there are any readings of such, else of redraws."""
+        kind = self.frame % 2
+        return int(((self.number == number) & (kind == kind.min(initial=1))).sum())
 
     def difference(self, low: int, high: int) -> tuple[float, float]:
         """Change from one number that was read to another in percent, and its standard error."""
@@ -152,6 +160,7 @@ def digest(readings: Sequence[Reading]) -> Digest:
             percent[places] = np.clip(percent[places], below, above)
     # Disturbances that were drawn in are noise now.
     sigma, freedom = noise_of([percent[places] for places in own.values()])
+    frame = frame + 2 * _changes(list(own.values()), percent, sigma)
     most = _FEW_VISITS
     visits = _visits(number, frame, percent, hour, most)
     means, spread, drift = levels(visits, sigma)
@@ -180,6 +189,54 @@ def noise_of(series: Sequence[Array]) -> tuple[float, int]:
     variance = float(np.mean(kept**2)) / 2 if len(kept) else robust**2
     freedom = max(1, round(len(kept) * 2 / 3))
     return max(math.sqrt(variance * inflation(freedom)), _SMALLEST_SIGMA), freedom
+
+
+def _changes(series: Sequence[Numbers], percent: Array, sigma: float) -> Numbers:
+    """For each reading how many changes of the host came before it; `series` has the places of each commit's own
+    readings, in the order of time.
+
+    At a change the readings of every commit that was read before and after shift alike: the place where they do most,
+    all commits together, is one if that is CHANGE_SIGMAS, and then both sides are looked at in the same way.
+    """
+    size = len(percent)
+    changes = np.zeros(size, dtype=np.int64)
+    if not math.isfinite(sigma):
+        return changes
+    stretches = [(0, size)]
+    for _ in range(MOST_CHANGES):
+        shifts = [(*_shift(series, percent, *stretch), stretch) for stretch in stretches]
+        sigmas, place, stretch = max(shifts, key=lambda one: one[0])
+        if sigmas < CHANGE_SIGMAS * sigma:
+            break
+        changes[place:] += 1
+        stretches.remove(stretch)
+        stretches += [(stretch[0], place), (place, stretch[1])]
+    return changes
+
+
+def _shift(series: Sequence[Numbers], percent: Array, start: int, end: int) -> tuple[float, int]:
+    """The largest shift of all commits' readings between two neighbours of a stretch, in standard errors that one
+    percent of noise would make, and the place of the second one."""
+    weighted, weights = np.zeros(end - start + 1), np.zeros(end - start + 1)
+    for own in series:
+        places = own[(own >= start) & (own < end)]
+        count = len(places)
+        if count < 2:
+            continue
+        sums = np.concatenate([[0.0], np.cumsum(percent[places])])
+        middle = np.arange(1, count)
+        first, last = np.maximum(0, middle - CHANGE_WINDOW), np.minimum(count, middle + CHANGE_WINDOW)
+        before, after = middle - first, last - middle
+        difference = (sums[last] - sums[middle]) / after - (sums[middle] - sums[first]) / before
+        weight = before * after / (before + after)
+        for array, value in ((weighted, weight * difference), (weights, weight)):
+            np.add.at(array, places[:-1] - start + 1, value)
+            np.add.at(array, places[1:] - start + 1, -value)
+    total, weight = np.cumsum(weighted)[:-1], np.cumsum(weights)[:-1]
+    sigmas = np.abs(total) / np.sqrt(np.maximum(weight, 1e-9))
+    sigmas[weight < 1e-9] = 0.0
+    place = int(np.argmax(sigmas))
+    return float(sigmas[place]), start + place
 
 
 def levels(visits: Visits, sigma: float) -> tuple[Array, Array, float]:

@@ -235,8 +235,8 @@ class FarCount(Event):
 
 @dataclass(frozen=True)
 class NotConfirmed(Event):
-    """A step that was `expected`, in percent, at a commit did not show against its parent in so many rounds of CPU
-    time; if `placed`, it surely was not there in binaries that were linked anew: where code lies had made it."""
+    """A step that was `expected`, in percent, at a commit did not show against its parent, or against the last commit
+    that is known to be without it, in so many rounds of CPU time; if `placed`, it surely was not there in binaries that were linked anew: where code lies had made it."""
 
     kind = "not-confirmed"
     sha: str = ""
@@ -253,7 +253,7 @@ class NotConfirmed(Event):
             else "the search goes on with these readings too"
         )
         return (
-            f"{self.sha[:12]} costs {self.percent:+.2f} % more than its parent in {self.rounds} rounds, not "
+            f"{self.sha[:12]} costs {self.percent:+.2f} % more than {self.parent[:12]} in {self.rounds} rounds, not "
             f"{self.expected:+.2f} %: {then}"
         )
 

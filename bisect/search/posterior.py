@@ -77,7 +77,9 @@ def posterior(data: Digest) -> Posterior:
     span = max(WANDER_SPAN, numbers[-1] - numbers[0])
     along = np.minimum.outer(where - numbers[0], where - numbers[0]) / span
     # Binaries that were linked anew each have a layout of their own, which is noise.
-    same = ((where[:, None] == where[None, :]) & (visits.frame[:, None] + visits.frame[None, :] == 0)).astype(float)
+    same = ((where[:, None] == where[None, :]) & (visits.frame[:, None] % 2 + visits.frame[None, :] % 2 == 0)).astype(
+        float
+    )
     grid = [
         (layout * scale, wander * scale, drift * scale, math.log(p * q * r))
         for (layout, p), (wander, q), (drift, r) in itertools.product(LAYOUTS, WANDERS, DRIFTS_IN_STEPS)

@@ -116,11 +116,12 @@ class ScriptedPast:
 class FakeLab:
     """Measures scripted commits.
 
-    Counts are exact; CPU time is a hundredth of them in microseconds, with noise of `sigma` (a ratio). Each link of a
-    commit, that of its build too, has an effect of its own on CPU time, the same in all its probes, whose standard
-    deviation is `layout` (a ratio). A setting that is another value than a server's own costs what `prices` say, by
-    (variable, value). A build takes `build_s` seconds of the clock, a redraw `link_s` and a probe `probe_s`; `redraws`
-    says why there are none. `journal` is all that was told, `lines` and `suspects` are what was remembered.
+    Counts are exact, but `slips` of them (a ratio) are 1 % too high; CPU time is a hundredth of them in microseconds,
+    with noise of `sigma` (a ratio). Each link of a commit, that of its build too, has an effect of its own on CPU time,
+    the same in all its probes, whose standard deviation is `layout` (a ratio). A setting that is another value than a
+    server's own costs what `prices` say, by (variable, value). A build takes `build_s` seconds of the clock, a redraw
+    `link_s` and a probe `probe_s`; `redraws` says why there are none. `journal` is all that was told, `lines` and
+    `suspects` are what was remembered.
     """
 
     bisection = 1
@@ -141,6 +142,7 @@ class FakeLab:
         probe_s: float = 10.0,
         link_s: float = 2.0,
         redraws: str = "",
+        slips: float = 0.0,
     ) -> None:
         self.question = question
         self.counts_instructions = counts_instructions
@@ -153,6 +155,7 @@ class FakeLab:
         self.redraws = redraws
         self._sigma, self._layout = sigma, layout
         self._seed, self._random = seed, random.Random(seed)
+        self._slips = slips
         self._prices = prices or {}
         self._build_s, self._probe_s, self._link_s = build_s, probe_s, link_s
         self._linked: set[tuple[str, int]] = set()
@@ -306,7 +309,8 @@ class FakeLab:
         cost += sum(self._prices.get(pair, 0.0) for pair in variables.items())
         values = {CPU: (self.cpu_of(sha, cost * (1 + self.layout_of(sha, purpose.link))),)}
         if self.counts_instructions and not purpose.only_clock:
-            values[INSTRUCTIONS] = (cost,)
+            slipped = bool(self._slips) and self._random.random() < self._slips
+            values[INSTRUCTIONS] = (cost * 1.01 if slipped else cost,)
         number = len(self._probes) + 1
         build = self._built[sha].id
         about = (number, build, self.test_name, purpose, self._probe_s, None)
