@@ -31,6 +31,7 @@ class Redrawn:
     outcome: Outcome
     outputs: Mapping[int, Path]
     log: Path
+    cpu_seconds: float
     wall_seconds: float
     link_seconds: tuple[float, ...]
     first_error: str
@@ -66,6 +67,7 @@ def draw_again(
         outcome=result.outcome,
         outputs=job.outputs,
         log=result.log,
+        cpu_seconds=result.cpu_seconds,
         wall_seconds=result.wall_seconds,
         link_seconds=tuple(job.link_seconds),
         first_error=result.first_error,
