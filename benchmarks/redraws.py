@@ -26,6 +26,7 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import numpy
 from scipy.stats import f as f_distribution
@@ -81,8 +82,28 @@ def spread(readings: Readings) -> Spread:
 
 def steps(before: Readings, after: Readings) -> tuple[Step, Step]:
     """From one commit to another: between all readings as they were linked, and between the means of redraws."""
-    redraws = ([fmean(found) for link, found in readings.items() if link] for readings in (before, after))
-    return step(before[0], after[0]), step(*redraws)
+    first, second = ([fmean(found) for link, found in own.items() if link] for own in (before, after))
+    return step(before[0], after[0]), step(first, second)
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a build and its redraws took: seconds, hits and misses of the compiler cache, MiB of an artifact; `places`
+    counts the layouts among all links, `same_functions` says whether all redraws have the same, of the same sizes."""
+
+    toolchain: str
+    build_seconds: float
+    build_cpu_seconds: float
+    build_cache: tuple[int, int]
+    redraw_seconds: float
+    redraw_cpu_seconds: float
+    redraw_cache: tuple[int, int]
+    link_seconds: tuple[float, ...]
+    link_0_mib: float
+    redraw_mib: float
+    same_functions: bool
+    same_objects: bool
+    places: int
 
 
 class Place:
@@ -92,15 +113,15 @@ class Place:
         self.root = root.resolve()
         self.root.mkdir(parents=True, exist_ok=True)
         self._file = self.root / "known.json"
-        self.known: dict[str, dict[str, object]] = json.loads(self._file.read_text()) if self._file.exists() else {}
+        self.known: dict[str, Any] = json.loads(self._file.read_text()) if self._file.exists() else {}
 
     def artifact(self, sha: str, link: int) -> Path:
         """Where the artifact of a link belongs."""
         return self.root / sha / str(link)
 
-    def keep(self, name: str, found: Mapping[str, object]) -> None:
+    def keep(self, name: str, found: object) -> None:
         """Remember something."""
-        self.known[name] = dict(found)
+        self.known[name] = found
         self._file.write_text(json.dumps(self.known, indent=1))
 
 
@@ -129,16 +150,16 @@ class Bench:
             raise UserError(f"commit {sha[:12]} has no version file of {self._engine.name}", "leave it out")
         return version
 
-    def make(self, sha: str) -> Mapping[str, object]:
+    def make(self, sha: str) -> Made:
         """Build a commit and draw its layout anew, unless that is done; what it took."""
         name = f"{sha} making"
         if name not in self.place.known:
             version = self._version(sha)
             recipe = self._matrix.recipe(self._engine, sha, version, self._toolchains, prefer=self._toolchain)
-            self.place.keep(name, self._make(recipe))
-        return self.place.known[name]
+            self.place.keep(name, asdict(self._make(recipe)))
+        return Made(**self.place.known[name])
 
-    def _make(self, recipe: Recipe) -> Mapping[str, object]:
+    def _make(self, recipe: Recipe) -> Made:
         settings = BuildSettings(self._ccache, self._matrix.patches_dir, jobs=self._jobs)
         where = (recipe, builder_of(self._engine), self._history.path)
         logs = self.place.root / "logs"
@@ -156,27 +177,28 @@ class Bench:
                 output.rename(target)
         artifacts = [self.place.artifact(recipe.commit, link) for link in self.links]
         sizes = list(map(_size, artifacts))
-        return {
-            "toolchain": recipe.toolchain.name,
-            "build_seconds": built.wall_seconds,
-            "build_cpu_seconds": built.cpu_seconds,
-            "build_cache": [built.cache_hits, built.cache_misses],
-            "redraw_seconds": drawn.wall_seconds,
-            "redraw_cpu_seconds": drawn.cpu_seconds,
-            "redraw_cache": [drawn.cache_hits, drawn.cache_misses],
-            "link_seconds": drawn.link_seconds,
-            "link_0_mib": sizes[0],
-            "redraw_mib": fmean(sizes[1:]),
-            "same_functions": len(set(map(_functions, artifacts[1:]))) == 1,
-            "places": len(set(map(_places, artifacts))),
-        }
+        return Made(
+            toolchain=recipe.toolchain.name,
+            build_seconds=built.wall_seconds,
+            build_cpu_seconds=built.cpu_seconds,
+            build_cache=(built.cache_hits, built.cache_misses),
+            redraw_seconds=drawn.wall_seconds,
+            redraw_cpu_seconds=drawn.cpu_seconds,
+            redraw_cache=(drawn.cache_hits, drawn.cache_misses),
+            link_seconds=drawn.link_seconds,
+            link_0_mib=sizes[0],
+            redraw_mib=fmean(sizes[1:]),
+            same_functions=len(set(map(_functions, artifacts[1:]))) == 1,
+            same_objects=drawn.code == built.code,
+            places=len(set(map(_places, artifacts))),
+        )
 
     def count(self, sha: str, link: int) -> float:
         """Instructions per query of a link."""
         name = f"{sha} {link} counted {self._asked()}"
         if name not in self.place.known:
-            self.place.keep(name, {INSTRUCTIONS: self._probe(sha, link, counting=True)})
-        return float(self.place.known[name][INSTRUCTIONS])  # type: ignore[arg-type]
+            self.place.keep(name, self._probe(sha, link, counting=True))
+        return float(self.place.known[name])
 
     def clock(self) -> dict[str, Readings]:
         """CPU time of all links of all commits, in rounds."""
@@ -186,8 +208,8 @@ class Bench:
             for sha, link in everything if number % 2 else reversed(everything):
                 name = f"{sha} {link} clocked {number} {self._asked()}"
                 if name not in self.place.known:
-                    self.place.keep(name, {CPU: self._probe(sha, link)})
-                found[sha][link].append(float(self.place.known[name][CPU]))  # type: ignore[arg-type]
+                    self.place.keep(name, self._probe(sha, link))
+                found[sha][link].append(float(self.place.known[name]))
             say(f"round {number + 1} of {self._rounds}")
         return {**found}
 
@@ -231,22 +253,28 @@ def _places(artifact: Path) -> str:
     return _symbols(artifact, 0, 3)
 
 
-def told(sha: str, made: Mapping[str, object], found: Spread, counts: Sequence[float]) -> Iterator[str]:
+def told(sha: str, made: Made, found: Spread, counts: Sequence[float]) -> Iterator[str]:
     """What is to be said of one commit."""
-    links = made["link_seconds"]
-    assert isinstance(links, list | tuple)
-    yield f"{sha[:12]} with {made['toolchain']}"
-    yield "  build {build_seconds:.0f} s wall, {build_cpu_seconds:.0f} s CPU, cache {build_cache}".format(**made)
-    yield "  redraws {redraw_seconds:.1f} s wall, {redraw_cpu_seconds:.1f} s CPU, cache {redraw_cache}".format(**made)
-    yield f"  a link {fmean(links):.2f} s ({min(links):.2f} to {max(links):.2f})"
-    yield "  {link_0_mib:.1f} MiB as built, {redraw_mib:.1f} MiB a redraw".format(**made)
-    yield f"  same functions in all redraws: {made['same_functions']}; different places: {made['places']}"
+    links = made.link_seconds
+    yield f"{sha[:12]} with {made.toolchain}"
+    yield f"  build: {_seconds(made.build_seconds, made.build_cpu_seconds, made.build_cache)}"
+    yield f"  {len(links)} redraws: {_seconds(made.redraw_seconds, made.redraw_cpu_seconds, made.redraw_cache)}"
+    yield f"  a link: {fmean(links):.2f} s ({min(links):.2f} to {max(links):.2f})"
+    yield f"  {made.link_0_mib:.1f} MiB as built, {made.redraw_mib:.1f} MiB a redraw"
+    yield (
+        f"  objects as built: {made.same_objects}; functions the same in all redraws: {made.same_functions}; "
+        f"layouts: {made.places}"
+    )
     if counts:
         yield f"  instructions/query by link: {', '.join(f'{count:,.1f}' for count in counts)}"
     yield (
         f"  CPU time: within {found.within:.2f} %, between {found.between:.2f} % (p {found.chance:.2g}), "
         f"link 0 {found.link_0:+.2f} %"
     )
+
+
+def _seconds(wall: float, cpu: float, cache: Sequence[int]) -> str:
+    return f"{wall:.1f} s, {cpu:.1f} s CPU, {cache[0]} of {sum(cache)} compiles from the cache"
 
 
 def _percent(found: Step) -> str:
@@ -290,7 +318,7 @@ def main() -> None:
         linked, drawn = steps(readings[before], readings[after])
         pairs.append({"before": before, "after": after, "as_linked": asdict(linked), "redrawn": asdict(drawn)})
         print(f"{before[:12]} to {after[:12]}: as linked {_percent(linked)}, redrawn {_percent(drawn)}")
-    of_commits = {sha: {**made[sha], **asdict(spreads[sha]), "counts": counts[sha]} for sha in made}
+    of_commits = {sha: {**asdict(made[sha]), **asdict(spreads[sha]), "counts": counts[sha]} for sha in made}
     print(json.dumps({**of_commits, "steps": pairs}))
 
 

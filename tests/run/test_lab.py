@@ -294,3 +294,21 @@ def test_a_disk_that_fills_up_meanwhile_is_the_hosts_fault(
     assert drawn(lab) == []
     monkeypatch.undo()
     assert len(lab.probes(shas[1], CLOCK.linked(1), 1)) == 1
+
+
+def test_objects_that_are_no_longer_those_of_the_build_have_no_redraws(home: Path, tmp_path: Path) -> None:
+    # As a library of the host would be: it is outside the tree, and no part of the recipe.
+    header = tmp_path / "host.h"
+    header.write_text("#define HOST 1\n")
+    program = f'#include "{header}"\nint host = HOST;\n{BENCH}'
+    shas = history({**tree(1000), "small_bench.c": program}, cost(1100)).write(tmp_path / "kv")
+    lab = opened(tmp_path / "kv", shas[1])
+    lab.build(shas[1])
+    header.write_text("#define HOST 2\n")
+    with pytest.raises(Unobservable, match="no longer what they were"):
+        lab.probes(shas[1], CLOCK.linked(1), 1)
+    assert drawn(lab) == [0]
+    assert lab.store.links(lab.build(shas[1]).id) == {}
+    assert list(lab.home.work.iterdir()) == []
+    header.write_text("#define HOST 1\n")
+    assert len(again(lab).probes(shas[1], CLOCK.linked(1), 1)) == 1
