@@ -25,17 +25,20 @@ class Redrawn:
     """What came of drawing a build's layout anew.
 
     `outputs` maps the number of each link to a directory like that of a build (none unless `outcome` is `BUILT`);
-    `link_seconds` are how long each took, `wall_seconds` is all of it; else as in `BuildResult`.
+    `link_seconds` are how long each took, `wall_seconds` is all of it; else as in `BuildResult`. `code` is of the same
+    objects linked as ever: if it is that of an earlier build, they are that build's.
     """
 
     outcome: Outcome
     outputs: Mapping[int, Path]
     log: Path
+    cpu_seconds: float
     wall_seconds: float
     link_seconds: tuple[float, ...]
     first_error: str
     cache_hits: int
     cache_misses: int
+    code: str
 
 
 def draw_again(
@@ -66,11 +69,13 @@ def draw_again(
         outcome=result.outcome,
         outputs=job.outputs,
         log=result.log,
+        cpu_seconds=result.cpu_seconds,
         wall_seconds=result.wall_seconds,
         link_seconds=tuple(job.link_seconds),
         first_error=result.first_error,
         cache_hits=result.cache_hits,
         cache_misses=result.cache_misses,
+        code=result.code,
     )
 
 
@@ -90,6 +95,9 @@ class _Drawing(Job):
 
     def finish(self, tree: SourceTree, shop: Shop) -> None:
         """Link and collect once for each order; raises CommandFailed."""
+        super().finish(tree, shop)
+        if self.output:
+            shutil.rmtree(self.output)
         environment = shop.environment
         for count, link in enumerate(self.links, 1):
             self.progress(f"linking {count}/{len(self.links)}")

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+# Two workers that each solve small systems with several threads get in each other's way.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 from cpubisect.example.history import Generated, generate
 
 
@@ -24,9 +27,10 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Generated:
 
 @pytest.fixture(scope="session")
 def compiler_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One compiler cache for all tests of a worker, so that a commit is compiled once."""
+    """One compiler cache for all tests of all workers, so that a commit is compiled once."""
     named = os.environ.get("CCACHE_DIR")
-    return Path(named) if named else tmp_path_factory.mktemp("ccache")
+    own = tmp_path_factory.getbasetemp()
+    return Path(named) if named else (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "ccache"
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from cpubisect.builders.build import BuildSettings, Outcome, Recipe, Toolchain
 from cpubisect.builders.carry import carry_out
 from cpubisect.builders.catalog import builder_of
 from cpubisect.builders.recipes.matrix import Matrix
-from cpubisect.builders.redraw import draw_again
+from cpubisect.builders.redraw import Redrawn, draw_again
 from cpubisect.builders.trees.linker import why_no_redraws
 from cpubisect.history.history import History
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
@@ -199,11 +199,9 @@ class HostLab:
         first = link - (link - 1) % REDRAWS_AT_ONCE
         beside = range(first, first + REDRAWS_AT_ONCE)
         self._make_links(build, [number for number in beside if self._binary(build, number) is None])
-        if build.sha in self._undrawn:
-            raise Unobservable(self._undrawn[build.sha])
 
     def _make_links(self, build: BuildRow, links: Sequence[int]) -> None:
-        """Link a build's objects in other orders, and keep what came of it; raises UserError if the disk is full."""
+        """Link a build's objects in other orders, and keep what came of it; raises Unobservable, UserError."""
         sha, recipe = build.sha, self._recipe(build.sha)
         log = self.home.logs / f"links-{sha[:12]}-{recipe.key()[:8]}-{int(time.time())}.log"
         self.tell(events.Redrawing(sha=sha, links=len(links), log=str(log)))
@@ -219,20 +217,23 @@ class HostLab:
                 progress=lambda text: self.tell(events.Progress(text=text)),
             )
             self._check_disk(sha, drawn.outcome, drawn.first_error)
-            self.store.set_links(build.id, {link: self._artifacts.put(made) for link, made in drawn.outputs.items()})
+            why = _why_not_of(drawn, build)
+            artifacts = {} if why else {link: self._artifacts.put(made) for link, made in drawn.outputs.items()}
+        self.store.set_links(build.id, artifacts)
         self._artifacts.prune(DEFAULT_LIMIT_BYTES, self.store.artifacts_in_use())
-        if drawn.outcome is not Outcome.BUILT:
-            self._undrawn[sha] = drawn.first_error or drawn.outcome
         self.tell(
             events.Redrawn(
                 sha=sha,
-                links=len(drawn.outputs),
+                links=len(artifacts),
                 wall_seconds=drawn.wall_seconds,
-                first_error=self._undrawn.get(sha, ""),
+                first_error=why,
                 cache_hits=drawn.cache_hits,
                 cache_misses=drawn.cache_misses,
             )
         )
+        if why:
+            self._undrawn[sha] = why
+            raise Unobservable(why)
 
     def _binary(self, build: BuildRow, link: int) -> Path | None:
         """Where the artifact of a build or of its redraw is; None if it was pruned or never made."""
@@ -437,6 +438,15 @@ class HostLab:
             instructions=not purpose.only_clock and self.counts_instructions,
             clock=True,
         )
+
+
+def _why_not_of(drawn: Redrawn, build: BuildRow) -> str:
+    """Why redraws are none of a build; empty if they are."""
+    if drawn.outcome is not Outcome.BUILT:
+        return drawn.first_error or drawn.outcome
+    if build.code and drawn.code != build.code:
+        return "its objects are no longer what they were when it was built: was a compiler or a library changed?"
+    return ""
 
 
 def measure(engine: Engine, request: ProbeRequest) -> Samples:

@@ -61,9 +61,10 @@ class Reading:
 
 @dataclass(frozen=True)
 class Visits:
-    """Readings of one commit within one frame and stretch of time, for all of these: `number`, `frame` (odd for redraws,
-    larger after a change of the host), mean `percent` and count `taken` of each; `walk` is the covariance (visits x visits, in percent²) that a drift of 1 percent per
-    root hour gives to the means. The stretches are `stretch_h` hours long."""
+    """Readings of one commit within one frame and stretch of time, for all of these: `number`, `frame` (odd for
+    redraws, larger after a change of the host), mean `percent` and count `taken` of each; `walk` is the covariance
+    (visits x visits, in percent²) that a drift of 1 percent per root hour gives to the means. The stretches are
+    `stretch_h` hours long."""
 
     number: Numbers
     frame: Numbers

@@ -236,7 +236,9 @@ class FarCount(Event):
 @dataclass(frozen=True)
 class NotConfirmed(Event):
     """A step that was `expected`, in percent, at a commit did not show against its parent, or against the last commit
-    that is known to be without it, in so many rounds of CPU time; if `placed`, it surely was not there in binaries that were linked anew: where code lies had made it."""
+    that is known to be without it, in so many rounds of CPU time; if `placed`, it surely was not there in binaries that
+    were linked anew: where code lies had made it.
+    """
 
     kind = "not-confirmed"
     sha: str = ""

@@ -125,12 +125,6 @@ def spread_percent(samples: Sequence[float]) -> float:
     return (max(samples) - min(samples)) / fmean(samples) * 100 if samples and fmean(samples) else 0.0
 
 
-def standard_error_percent(samples: Sequence[float]) -> float:
-    """Standard error of the mean in percent of it; infinite for fewer than two samples."""
-    relative = _relative_variance(samples)
-    return math.inf if relative is None else math.sqrt(relative / len(samples)) * 100
-
-
 def entropy(probability: "Sequence[float] | Array") -> "Array":
     """Bits that the answer to a question with this probability of yes is worth, element by element; 0 at certainty."""
     import numpy as np

@@ -5,8 +5,9 @@ from pathlib import Path
 
 from cpubisect.builders.catalog import builder_of
 from cpubisect.builders.recipes.matrix import Matrix
+from cpubisect.builders.trees.linker import PACKAGE, why_no_redraws
 from cpubisect.workloads.catalog import workload_of
-from cpubisect.workloads.host.host import Check, examine
+from cpubisect.workloads.host.host import Check, Status, examine
 
 
 def diagnose(root: Path) -> list[Check]:
@@ -17,4 +18,12 @@ def diagnose(root: Path) -> list[Check]:
     programs = [workload_of(engine).programs for engine in matrix.engines()]
     tools = [*chain.from_iterable(chain(*builder.systems.values()) for builder in builders), *chain(*programs)]
     headers = dict.fromkeys(chain.from_iterable(builder.headers for builder in builders))
-    return examine(root, matrix.preferences(), tools, list(headers))
+    return [*examine(root, matrix.preferences(), tools, list(headers)), _redraws()]
+
+
+def _redraws() -> Check:
+    """Whether builds can be linked in other orders."""
+    if why := why_no_redraws():
+        found = f"{why.partition(':')[0]}; needed for telling code layout from code on CPU time"
+        return Check("links in other orders", Status.WARN, found, f"apt-get install -y {PACKAGE}")
+    return Check("links in other orders", Status.OK, "code layout can be told from code on CPU time")

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cpubisect.base.process import run
-from cpubisect.base.tools import Tool
 
-LLD = Tool("ld.lld", "lld", "telling code layout from code on CPU time", vital=False)
+PROGRAM, PACKAGE = "ld.lld", "lld"
 
 _SHUFFLED = (".text*", ".rodata*", ".data*", ".bss*")
 _NAMES = ("ld", "ld.bfd", "ld.gold", "ld.lld")
@@ -38,13 +37,13 @@ class Linker:
 def why_no_redraws(path: str | None = None) -> str:
     """Why programs cannot be linked in other orders by what is on a search path (default: PATH), in one line with what
     to do about it; empty if they can."""
-    program = shutil.which(LLD.program, path=path)
+    program = shutil.which(PROGRAM, path=path)
     if program is None:
-        return f"{LLD.package} is not installed: apt-get install {LLD.package}"
-    answer = run([program, "--version"], timeout_s=60.0).output.strip()
+        return f"{PACKAGE} is not installed: apt-get install {PACKAGE}"
+    answer = run([program, "--version"], timeout_s=60.0).first_line
     release = _RELEASE.search(answer)
     if release is None or int(release[1]) < _OLDEST:
-        return f"{LLD.package} {_OLDEST} or later is needed, {program} is {answer or 'no lld'!r}"
+        return f"{program} is {answer!r}: {PACKAGE} {_OLDEST} or later is needed"
     return ""
 
 
@@ -53,9 +52,9 @@ def shuffling_linker(directory: Path, seed: int, path: str | None = None) -> Lin
 
     Where `why_no_redraws` says nothing it is there, else FileNotFoundError is raised.
     """
-    program = shutil.which(LLD.program, path=path)
+    program = shutil.which(PROGRAM, path=path)
     if program is None:
-        raise FileNotFoundError(LLD.program)
+        raise FileNotFoundError(PROGRAM)
     directory.mkdir()
     used = directory / "used"
     shuffling = [f"--shuffle-sections={name}={seed}" for name in _SHUFFLED]

@@ -135,10 +135,22 @@ def test_a_store_of_the_first_version_is_led_on(store: Store) -> None:
 
 def test_artifacts_of_unfinished_bisections_are_in_use(store: Store) -> None:
     bisection = begin(store)
-    store.add_build(bisection, build_result("a"), "digest-a", 1.0)
+    build = store.add_build(bisection, build_result("a"), "digest-a", 1.0)
     assert store.artifacts_in_use() == {"digest-a"}
+    store.set_links(build.id, {1: "link-1", 2: "link-2"})
+    assert store.artifacts_in_use() == {"digest-a", "link-1", "link-2"}
     store.update_bisection(bisection, state="finished")
     assert store.artifacts_in_use() == set()
+
+
+def test_redraws_are_known_by_their_build_and_number(store: Store) -> None:
+    bisection = begin(store)
+    builds = [store.add_build(bisection, build_result(sha), f"digest-{sha}", 1.0).id for sha in "ab"]
+    store.set_links(builds[0], {1: "x", 2: "y"})
+    store.set_links(builds[1], {1: "z"})
+    store.set_links(builds[0], {2: "other", 3: "x"})
+    store.set_links(builds[1], {})
+    assert [store.links(build) for build in builds] == [{1: "x", 2: "other", 3: "x"}, {1: "z"}]
 
 
 def test_the_journal_is_in_order_and_can_be_followed(store: Store) -> None:

@@ -1,23 +1,28 @@
-"""One lab over a small history: what its host breaks for a while is not held against a commit."""
+"""One lab over a small history: what its host breaks for a while is not held against a commit, and what it has linked
+anew is kept."""
 
+import shutil
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
-from small_bisections import BENCH, begun, cost, history, tree
+from small_bisections import BENCH, MAKEFILE, begun, cost, history, tree
 
 from cpubisect.base.errors import UserError
+from cpubisect.builders import redraw
 from cpubisect.builders.build import BuildResult, Outcome
 from cpubisect.builders.recipes.matrix import Matrix, locate_matrix
 from cpubisect.records import queries
 from cpubisect.records.purpose import Purpose
-from cpubisect.run.lab import PROBE_ATTEMPTS, HostLab
+from cpubisect.run import lab as lab_module
+from cpubisect.run.lab import PROBE_ATTEMPTS, REDRAWS_AT_ONCE, HostLab
 from cpubisect.run.measuring import Unobservable
-from cpubisect.search.events import BuildFinished, Event, ProbeFinished
+from cpubisect.search.events import BuildFinished, Event, ProbeFinished, Progress, Redrawing, Redrawn
 from cpubisect.search.question import MetricChoice
 from cpubisect.service.launch import lab_of, run
+from cpubisect.views.measured import measured
 
 pytestmark = pytest.mark.xdist_group("runner")
 
@@ -174,3 +179,136 @@ def test_an_end_that_cannot_be_probed_any_more_interrupts_and_loses_nothing(
     assert verdict is not None
     assert [culprit.sha for culprit in verdict.tests["readrandom"].culprits] == [shas[3]]
     assert queries.spent(registry.store, [bisection])[bisection].probes > before
+
+
+CLOCK = Purpose.CLOCK
+
+
+def drawn(lab: HostLab) -> list[int]:
+    """How many links each redraw that ended made."""
+    return [event.links for event in lab.store.told(lab.bisection, Redrawn)]
+
+
+def probes_made(lab: HostLab) -> int:
+    return len(lab.store.probes(lab.bisection))
+
+
+def test_redraws_are_made_several_at_once_and_never_again(home: Path, tmp_path: Path) -> None:
+    shas = history(tree(1000), cost(1100)).write(tmp_path / "kv")
+    lab = opened(tmp_path / "kv", shas[1])
+    assert lab.redraws == ""
+    rows = lab.probes(shas[1], CLOCK.linked(3), 2)
+    assert [row.purpose for row in rows] == [CLOCK.linked(3)] * 2
+    assert len(lab.probes(shas[1], CLOCK.linked(5), 1)) == 1
+    assert drawn(lab) == [REDRAWS_AT_ONCE]
+    build = lab.build(shas[1])
+    kept = lab.store.links(build.id)
+    assert sorted(kept) == [*range(1, REDRAWS_AT_ONCE + 1)]
+    assert {*kept.values(), build.artifact} <= lab.store.artifacts_in_use()
+    for link in (3, 5):
+        shutil.rmtree(lab.home.artifacts / kept[link][:2] / kept[link], ignore_errors=True)
+    assert len(again(lab).probes(shas[1], CLOCK.linked(3), 2)) == 2
+    assert (drawn(lab), probes_made(lab)) == ([REDRAWS_AT_ONCE], 3)
+    lost = [link for link, digest in kept.items() if digest in (kept[3], kept[5])]
+    assert len(again(lab).probes(shas[1], CLOCK.linked(5), 2)) == 2
+    assert (drawn(lab), probes_made(lab)) == ([REDRAWS_AT_ONCE, len(lost)], 4)
+    assert lab.store.links(build.id) == kept
+    lab.probes(shas[1], CLOCK.linked(REDRAWS_AT_ONCE + 1), 1)
+    assert sorted(lab.store.links(build.id)) == [*range(1, 2 * REDRAWS_AT_ONCE + 1)]
+
+
+def test_a_redraw_says_nothing_of_what_a_commit_costs(home: Path, tmp_path: Path) -> None:
+    shas = history(tree(1000), cost(1100)).write(tmp_path / "kv")
+    lab = opened(tmp_path / "kv", shas[1])
+    lab.probes(shas[1], CLOCK.linked(1), 1)
+    lab.probes(shas[1], Purpose.SEARCH.linked(1), 1)
+    assert len(lab.series(CLOCK.linked(1))) == 1
+    assert lab.series(CLOCK) == []
+    assert measured(queries.samples(lab.store, lab.bisection), {}).own == {}
+    lab.probes(shas[1], CLOCK, 1)
+    (row,) = measured(queries.samples(lab.store, lab.bisection), {}).own[shas[1]]
+    assert row.purpose == CLOCK
+
+
+def test_without_a_linker_for_it_there_are_only_the_redraws_that_were_probed(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shas = history(tree(1000), cost(1100)).write(tmp_path / "kv")
+    lab = opened(tmp_path / "kv", shas[1])
+    lab.probes(shas[1], CLOCK.linked(1), 1)
+    monkeypatch.setattr(lab_module, "why_no_redraws", lambda: "there is no lld")
+    assert lab.redraws == "there is no lld"
+    assert len(again(lab).probes(shas[1], CLOCK.linked(1), 1)) == 1
+    with pytest.raises(Unobservable, match="there is no lld"):
+        again(lab).probes(shas[2], CLOCK.linked(1), 1)
+    assert len(again(lab).probes(shas[2], CLOCK, 1)) == 1
+
+
+def test_a_build_that_cannot_be_linked_again_is_tried_once_in_each_run(home: Path, tmp_path: Path) -> None:
+    makefile = MAKEFILE.replace("\t", '\t[ -z "$$COMPILER_PATH" ] || { echo "ld: error: not again" >&2; exit 1; }\n\t')
+    shas = history({**tree(1000), "Makefile": makefile}, cost(1100)).write(tmp_path / "kv")
+    lab = opened(tmp_path / "kv", shas[1])
+    for link in (1, 2, 20):
+        with pytest.raises(Unobservable, match="not again"):
+            lab.probes(shas[1], CLOCK.linked(link), 1)
+    (told,) = lab.store.told(lab.bisection, Redrawn)
+    assert (told.links, "not again" in told.sentence) == (0, True)
+    with pytest.raises(Unobservable, match="not again"):
+        again(lab).probes(shas[1], CLOCK.linked(1), 1)
+    assert drawn(lab) == [0, 0]
+    assert len(lab.probes(shas[1], CLOCK, 1)) == 1
+
+
+def test_a_redraw_that_is_interrupted_leaves_nothing_and_is_made_by_the_next_run(home: Path, tmp_path: Path) -> None:
+    shas = history(tree(1000), cost(1100)).write(tmp_path / "kv")
+    lab = opened(tmp_path / "kv", shas[1])
+    artifact = lab.build(shas[1]).artifact
+
+    def interrupts(event: Event) -> None:
+        if isinstance(event, Progress) and event.text.startswith("linking 2/"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        again(lab, watch=interrupts).probes(shas[1], CLOCK.linked(1), 1)
+    assert list(lab.home.work.iterdir()) == []
+    assert [path.name for path in lab.home.artifacts.glob("??/*")] == [artifact]
+    assert lab.store.links(lab.build(shas[1]).id) == {}
+    assert len(again(lab).probes(shas[1], CLOCK.linked(1), 1)) == 1
+
+
+def test_a_disk_that_fills_up_meanwhile_is_the_hosts_fault(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shas = history(tree(1000), cost(1100)).write(tmp_path / "kv")
+    lab = opened(tmp_path / "kv", shas[1])
+    lab.build(shas[1])
+
+    def full(*_: Any) -> Any:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(redraw, "shuffling_linker", full)
+    with pytest.raises(UserError, match="disk became full") as caught:
+        lab.probes(shas[1], CLOCK.linked(1), 1)
+    assert "bisect resume" in str(caught.value.hint)
+    assert lab.store.told(lab.bisection, Redrawing)
+    assert drawn(lab) == []
+    monkeypatch.undo()
+    assert len(lab.probes(shas[1], CLOCK.linked(1), 1)) == 1
+
+
+def test_objects_that_are_no_longer_those_of_the_build_have_no_redraws(home: Path, tmp_path: Path) -> None:
+    # As a library of the host would be: it is outside the tree, and no part of the recipe.
+    header = tmp_path / "host.h"
+    header.write_text("#define HOST 1\n")
+    program = f'#include "{header}"\nint host = HOST;\n{BENCH}'
+    shas = history({**tree(1000), "small_bench.c": program}, cost(1100)).write(tmp_path / "kv")
+    lab = opened(tmp_path / "kv", shas[1])
+    lab.build(shas[1])
+    header.write_text("#define HOST 2\n")
+    with pytest.raises(Unobservable, match="no longer what they were"):
+        lab.probes(shas[1], CLOCK.linked(1), 1)
+    assert drawn(lab) == [0]
+    assert lab.store.links(lab.build(shas[1]).id) == {}
+    assert list(lab.home.work.iterdir()) == []
+    header.write_text("#define HOST 1\n")
+    assert len(again(lab).probes(shas[1], CLOCK.linked(1), 1)) == 1

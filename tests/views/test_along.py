@@ -170,13 +170,24 @@ def test_a_culprit_inside_a_merge_stands_where_the_merge_is(record: Record) -> N
     assert (mark.position, mark.sha, mark.percent) == (8, "f" * 40, 4.0)
 
 
-def test_what_is_being_done_is_told_while_it_runs(record: Record) -> None:
+@pytest.mark.parametrize(
+    ("begins", "ends", "said"),
+    [
+        ("build-started", "build-finished", "building {} with gcc-12"),
+        ("redrawing", "redrawn", "linking {} in 8 other orders"),
+        ("probe-started", "probe-finished", "probing {}"),
+    ],
+)
+def test_what_is_being_done_is_told_while_it_runs(record: Record, begins: str, ends: str, said: str) -> None:
+    sha = record.shas[12]
     record.store.add_event(record.id, read("probe-finished", {"sha": record.shas[0], "values": {}}))
-    record.store.add_event(record.id, read("build-started", {"sha": record.shas[12], "toolchain": "gcc-12"}))
+    record.store.add_event(record.id, read(begins, {"sha": sha, "toolchain": "gcc-12", "links": 8}))
     assert axis(record.registry, record.id).doing == ""
     with record.registry.alone(record.id):
         found = axis(record.registry, record.id)
-    assert (found.doing, found.doing_at) == (f"building {record.shas[12][:12]} with gcc-12", 12)
+        record.store.add_event(record.id, read(ends, {"sha": sha, "links": 8, "outcome": "built"}))
+        assert axis(record.registry, record.id).doing == ""
+    assert (found.doing, found.doing_at) == (said.format(sha[:12]), 12)
 
 
 def test_a_long_bisection_takes_few_statements_and_no_profile(home: Path) -> None:
