@@ -1,16 +1,12 @@
 """What every bisection does besides searching, for a peer's rule: the product's own first phase before it, and the
 product's own confirmation after it, on the same clock."""
 
-from statistics import fmean
-
-import numpy as np
-
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.readings import cpu_samples
 from cpubisect.run.confirm import Confirmer, Whole
 from cpubisect.run.ends import ToSearch, examine
 from cpubisect.run.loop import Searched
-from cpubisect.search.digest import noise_of
+from cpubisect.search.digest import Reading, digest
 from cpubisect.search.exact import Done, Found
 from searching.bench import Begun, Rule
 from searching.host import Answer, Host
@@ -33,21 +29,17 @@ def bisect(host: Host, rule: Rule) -> Result:
     task = examine(lab)
     if not isinstance(task, ToSearch):
         return Result.of(task.verdict(lab.question, lab.test_name))
-    ends = {number: _read(lab, number) for number in (0, host.size - 1)}
-    answer = rule(Begun(host, ends))
+    rows = [(int(sha), cpu_samples([row])[0], row.started) for sha, row in lab.series(Purpose.CLOCK)]
+    data = digest([Reading(*one) for one in rows])
+    answer = rule(Begun(host, {end: [value for number, value, _ in rows if number == end] for end in data.averages}))
     if answer is None:
         return Result(NO_ANSWER)
     if answer.high - answer.low > 1:
         return Result(SET, groups=((answer.low, answer.high),))
-    costs = {number: fmean(values) for number, values in ends.items()}
-    noise = noise_of([np.asarray(values) / costs[number] * 100 for number, values in ends.items()])
-    searched = Searched(task.line, _done(task, answer), costs, dict(host.failures), noise)
+    costs = {number: data.level * (1 + mean / 100) for number, mean in data.averages.items()}
+    searched = Searched(task.line, _done(task, answer), costs, dict(host.failures), data.sigma)
     confirmed = _confirmed(lab, task, searched)
     return confirmed if answer.probability is not None else confirmed.unstated()
-
-
-def _read(lab: SimulatedLab, number: int) -> list[float]:
-    return [value for row in lab.probes(str(number), Purpose.CLOCK, 0) for value in cpu_samples([row])]
 
 
 def _done(task: ToSearch, answer: Answer) -> Done:

@@ -57,7 +57,7 @@ def test_the_ends_and_the_confirmation_take_a_peers_time() -> None:
 
     def told(bench: Bench) -> Answer:
         seen.append((host.probes, host.clock_s))
-        first = bench.probe_times(0, 5)
+        first = bench.probe_times(0, 3)
         assert host.probes == seen[0][0]
         assert all(95 < value < 105 for value in first)
         assert history.culprit is not None
@@ -65,11 +65,11 @@ def test_the_ends_and_the_confirmation_take_a_peers_time() -> None:
 
     result = duties.bisect(host, told)
     ((probes, clock_s),) = seen
-    assert probes >= 10
+    assert probes >= 6
     assert clock_s >= probes * EASY.probe_s
     assert [named.number for named in result.named] == [history.culprit]
-    assert host.probes >= probes + 10
-    assert host.clock_s >= clock_s + 10 * EASY.probe_s
+    assert host.probes >= probes + 6
+    assert host.clock_s >= clock_s + 6 * EASY.probe_s
 
 
 def test_a_false_answer_of_one_commit_is_not_confirmed_and_a_set_is_not_tried() -> None:
