@@ -29,7 +29,7 @@ ACCURACY_PAGE = ROOT / "docs" / "search-accuracy.md"
 PLOT = "search-calibration.svg"
 MARK = "<!-- What follows is written by `python benchmarks/search.py {kind}`. -->"
 
-SMALL_TRIALS = 5
+SMALL_TRIALS = 12
 FULL_TRIALS = 200
 AUDIT_TRIALS = 600
 """Histories of each kind of world; without one miss in 600 the one-sided 95 % bound of misses is 0.5 %."""

@@ -40,7 +40,7 @@ class Headline:
     trials, and `named_wrong_at_most` its one-sided 95 % bound. `faster_share` is of all cells where any search is
     right: the share where this product is right and takes fewer mean hours than every peer that is right. `worst_ratio`
     is its mean hours over those of the cheapest peer that is as right, in the worst cell with a step of CLEAR or more
-    where it is right.
+    where it is right; `worst_world` is that cell's name.
     """
 
     cells: int
@@ -50,10 +50,11 @@ class Headline:
     named_wrong_at_most: float
     faster_share: float | None
     worst_ratio: float | None
+    worst_world: str
 
     def as_dict(self) -> dict[str, object]:
         """The numbers by name, rounded."""
-        return {name: round(value, 4) if value is not None else None for name, value in asdict(self).items()}
+        return {name: round(value, 4) if isinstance(value, float) else value for name, value in asdict(self).items()}
 
 
 def summaries(results: Results) -> dict[Cell, dict[str, Summary]]:
@@ -71,7 +72,8 @@ def headline(results: Results) -> Headline:
     wrong = sum(trial.verdict is Verdict.NAMED_WRONG for trial in own)
     promised = _promised(results, OURS)
     faster = [_faster(by) for by in found.values() if any(one.passes for one in by.values())]
-    ratios = [ratio for cell, by in found.items() if (ratio := _ratio(by)) and cell.world.step >= CLEAR * SIGMA]
+    clear = {cell.name: _ratio(by) for cell, by in found.items() if cell.world.step >= CLEAR * SIGMA}
+    ratios = {name: ratio for name, ratio in clear.items() if ratio is not None}
     return Headline(
         cells=len(found),
         trials=len(own),
@@ -79,7 +81,8 @@ def headline(results: Results) -> Headline:
         named_wrong_share=wrong / len(own),
         named_wrong_at_most=upper_bound(wrong, len(own)),
         faster_share=sum(faster) / len(faster) if faster else None,
-        worst_ratio=max(ratios, default=None),
+        worst_ratio=max(ratios.values(), default=None),
+        worst_world=max(ratios, key=lambda name: ratios[name], default=""),
     )
 
 

@@ -139,7 +139,7 @@ def test_the_headline() -> None:
     assert (got.cells, got.trials) == (8, 80)
     # Of plain, slow, hard, lost, small; in several and unclear nobody is right.
     assert got.faster_share == 2 / 5
-    assert got.worst_ratio == 1.5
+    assert (got.worst_ratio, got.worst_world) == (1.5, slow.name)
     assert got.right_share == pytest.approx((10 + 9 + 10 + 5 + 10 + 2) / 52)
     assert got.named_wrong_share == pytest.approx(7 / 80)
     assert got.named_wrong_at_most == pytest.approx(upper_bound(7, 80))
