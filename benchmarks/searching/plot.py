@@ -53,15 +53,14 @@ def _doubts(points: Sequence[Point]) -> alt.LayerChart | alt.FacetChart:
 
 def _steps(biases: Sequence[Bias]) -> alt.LayerChart | alt.FacetChart:
     """The stated step over the true one, by world."""
-    x = alt.X(
-        "ratio:Q", scale=alt.Scale(zero=False), title="mean stated step over the true one, with its 99 % interval"
-    )
+    title = "mean stated step over the true one, with its 99 % interval"
+    x, low = alt.X("ratio:Q", scale=alt.Scale(zero=False), title=title), alt.X("low:Q", title=title)
     y = alt.Y("world:N", sort=None, title=None, axis=alt.Axis(labelLimit=260))
     data = alt.Chart(alt.InlineData(values=[asdict(one) for one in biases]))
     allowed = alt.InlineData(values=[{"low": 1 - UNBIASED, "high": 1 + UNBIASED, "ratio": 1}])
     return alt.layer(
-        alt.Chart(allowed).mark_rect(color=BAND).encode(x=alt.X("low:Q", title=None), x2="high:Q"),
+        alt.Chart(allowed).mark_rect(color=BAND).encode(x=low, x2="high:Q"),
         alt.Chart(allowed).mark_rule(color=MUTED, strokeDash=[4, 4]).encode(x=x),
-        data.mark_rule(strokeWidth=1.5, color=INK).encode(x=alt.X("low:Q", title=None), x2="high:Q", y=y),
+        data.mark_rule(strokeWidth=1.5, color=INK).encode(x=low, x2="high:Q", y=y),
         data.mark_point(filled=True, opacity=1, size=50, color=INK).encode(x=x, y=y),
     ).properties(width=SIZE, height=ROW * max(1, len(biases)))

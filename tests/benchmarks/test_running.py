@@ -254,7 +254,8 @@ def test_the_plot_shows_what_was_stated_against_what_is_true() -> None:
     drawn = plot.calibration([point], [bias])
     assert drawn.startswith("<svg")
     assert "251, 2σ" in drawn
-    assert "doubt that was stated" in drawn
+    for title in ("doubt that was stated, 1 − P", "mean stated step over the true one, with its 99 % interval"):
+        assert f">{title}</text>" in drawn
 
 
 def test_a_page_without_a_place_for_tables_is_refused(tmp_path: Path) -> None:
