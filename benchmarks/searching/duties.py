@@ -16,12 +16,9 @@ from searching.result import Result
 NO_ANSWER = "no-answer"
 """The kind of an answer that a rule did not give."""
 
-SET = "set"
-"""That of one which is more than one commit: nothing of it is confirmed."""
-
 
 def bisect(host: Host, rule: Rule) -> Result:
-    """Measure the ends, search by a rule if they differ, and confirm its answer if that is one commit.
+    """Measure the ends, search by a rule if they differ, and confirm its answer.
 
     The rule gets the readings of the ends first, as the product's search does. Raises Stopped.
     """
@@ -34,8 +31,6 @@ def bisect(host: Host, rule: Rule) -> Result:
     answer = rule(Begun(host, {end: [value for number, value, _ in rows if number == end] for end in data.averages}))
     if answer is None:
         return Result(NO_ANSWER)
-    if answer.high - answer.low > 1:
-        return Result(SET, groups=((answer.low, answer.high),))
     costs = {number: data.level * (1 + mean / 100) for number, mean in data.averages.items()}
     searched = Searched(task.line, _done(task, answer), costs, dict(host.failures), data.sigma)
     confirmed = _confirmed(lab, task, searched)

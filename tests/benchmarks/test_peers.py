@@ -72,7 +72,7 @@ def test_the_ends_and_the_confirmation_take_a_peers_time() -> None:
     assert host.clock_s >= clock_s + 6 * EASY.probe_s
 
 
-def test_a_false_answer_of_one_commit_is_not_confirmed_and_a_set_is_not_tried() -> None:
+def test_a_false_answer_is_tried_and_not_named() -> None:
     history = EASY.draw(2, 0)
     assert history.culprit is not None
     for answer in (Answer(10, 11), Answer(10, 150)):
@@ -85,7 +85,7 @@ def test_a_false_answer_of_one_commit_is_not_confirmed_and_a_set_is_not_tried() 
 
         result = duties.bisect(host, told)
         assert (result.named, result.groups) == ((), ((answer.low, answer.high),))
-        assert (host.probes > begun[0]) is (answer.high - answer.low == 1)
+        assert host.probes > begun[0]
 
 
 def test_nothing_is_searched_where_the_ends_do_not_differ() -> None:
