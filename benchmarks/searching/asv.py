@@ -1,17 +1,19 @@
-"""The rule of airspeed velocity's `asv find`, in our own words: the half with the larger change, by one comparison.
+"""The rule of airspeed velocity's `asv find`, in our own words: the half with the larger rise, by one comparison.
 
-It has neither threshold nor test, and always ends with a commit. A commit without a result is replaced by the next
-one after it; when those run out, asv gives up with an error.
+A half that got cheaper counts as one that did not change, and where both did, the first one is taken. It has neither
+threshold nor test, and always ends with a commit. A commit without a result is replaced by the next one after it; when
+those run out, asv gives up with an error.
 """
 
 from statistics import median
 
-from searching.host import Answer, Host
+from searching.bench import Bench
+from searching.host import Answer
 
 REPEATS = 5
 
 
-def search(host: Host) -> Answer | None:
+def search(host: Bench) -> Answer | None:
     """Median of REPEATS probes per commit; None where it gives up on failed builds."""
     results: dict[int, float] = {}
 
@@ -32,7 +34,7 @@ def search(host: Host) -> Answer | None:
                 return None
         assert before is not None
         assert after is not None
-        if abs(after - middle) > abs(middle - before):
+        if max(0.0, after - middle) > max(0.0, middle - before):
             low, before = number, middle
         else:
             high, after = number, middle

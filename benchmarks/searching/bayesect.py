@@ -10,19 +10,17 @@ from typing import Any
 import numpy as np
 from git_bayesect import Bisector
 
-from searching.host import Answer, Host
+from searching.bench import Bench
+from searching.host import Answer
 
 CONFIDENCE = 0.99
 ENDS = 10
 """Probes of each end, before the search, to place the cut; they are recorded as observations too."""
 
-LIMIT = 1000
-"""Observations after which it is asked for its best guess: where a cut misleads it may never be sure."""
-
 
 @np.errstate(divide="ignore", invalid="ignore")
-def search(host: Host) -> Answer | None:
-    """Observe where it says until it is sure of one commit.
+def search(host: Bench) -> Answer | None:
+    """Observe where it says until it is sure of one commit; its best guess when it is asked for that.
 
     A failed build is recorded the way the package offers (its own `run` would take it for a failing test), and the
     nearest commit that builds is observed in its place.
@@ -37,9 +35,7 @@ def search(host: Host) -> Answer | None:
     for number, values in ((0, good), (last, bad)):
         for value in values:
             bisector.record(last - number, value > cut)
-    for _ in range(LIMIT):
-        if bisector.distribution.max() >= CONFIDENCE:
-            break
+    while bisector.distribution.max() < CONFIDENCE and not host.spent:
         wanted = last - int(bisector.select())
         number = wanted
         while not host.build(number):

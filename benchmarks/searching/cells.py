@@ -5,17 +5,26 @@ from dataclasses import dataclass, fields
 
 from scipy.special import ndtr
 
-from searching.world import SIGMA, World
+from searching.world import EITHER_WAY, SIGMA, Scatter, World
 
 LAYOUT_MARGIN = 6.0
 """Below this many layout deviations, a step can't be told for sure from builds with one layout each."""
+
+AUDIT = "The audit's worlds"
+AUDITED = 251
+"""Numbers in each of those: 250 candidates."""
 
 _LABELS = {
     "layout": "layout {:g}σ",
     "others": "{} more steps",
     "drift": "drift {:g}σ/√h",
+    "jump": "jump of {:+g}σ",
     "outliers": "{:.0%} outliers",
+    "outlier_size": "each {:+g}σ",
+    "heavy": "Student t3",
     "dead": "{:.0%} unbuildable",
+    "strewn": "strewn",
+    "flaky": "{:.0%} fail once",
     "releases": "{} releases built",
     "build_s": "build {:g} s",
 }
@@ -32,30 +41,60 @@ class Cell:
     def name(self) -> str:
         """What tells it from the others, such as `1024, 2σ, layout 0.3σ`."""
         plain = World()
-        parts = [str(self.world.size), f"{self.world.step / SIGMA:g}σ"]
+        parts = [str(self.world.size), f"{self.world.step / SIGMA:g}σ" if self.world.step else "no step"]
         if self.world == combined(self.world.size, self.world.step):
             return ", ".join([*parts, "all together"])
         for field in fields(World):
             value = getattr(self.world, field.name)
             if field.name in _LABELS and value != getattr(plain, field.name):
                 parts.append(_LABELS[field.name].format(value))
+        if self.world.scatter is Scatter.EITHER_WAY:
+            low, high = (edge * self.world.layout / SIGMA for edge in EITHER_WAY)
+            parts[parts.index(_LABELS["layout"].format(self.world.layout))] = f"layout ±{low:g}–{high:g}σ"
         return ", ".join(parts)
 
     @property
     def bound(self) -> float | None:
-        """Where layout alone makes 99 % impossible: the share that can be right, else None.
+        """Where layout alone makes 99 % impossible with one link of each build: the share that can be right, else None.
 
         Even with all levels known and no other noise, the build before the culprit (or its own) falls on the wrong
-        side of the middle between the levels with probability Φ(-step / (2 layout)).
+        side of the middle between the levels if its layout is off by half the step.
         """
-        if not self.world.layout or self.world.step / self.world.layout >= LAYOUT_MARGIN:
+        layout, half = self.world.layout, self.world.step / 2
+        if not layout or not half:
             return None
-        return float(ndtr(self.world.step / (2 * self.world.layout)))
+        if self.world.scatter is Scatter.EITHER_WAY:
+            low, high = EITHER_WAY
+            off = min(max((high - half / layout) / (high - low), 0.0), 1.0)
+            return 1 - off / 2 if off else None
+        return float(ndtr(half / layout)) if 2 * half / layout < LAYOUT_MARGIN else None
 
     @property
     def promised(self) -> bool:
         """True if a step that dominates is at least the noise, and is not hidden by layout."""
         return self.world.step >= SIGMA and self.bound is None
+
+
+def audit() -> Iterator[Cell]:
+    """The kinds of worlds that an audit looked at."""
+    for world in (
+        World(AUDITED, 0.5),
+        World(AUDITED, 1.0),
+        World(AUDITED, 2.0),
+        World(AUDITED, 2.0, outliers=0.05, outlier_size=10.0),
+        World(AUDITED, 2.0, drift=4.0),
+        World(AUDITED, 3.0, jump=10.0),
+        World(AUDITED, 2.0, heavy=True),
+        World(AUDITED, 2.0, layout=1.0),
+        World(AUDITED, 2.0, layout=1.0, scatter=Scatter.EITHER_WAY),
+        World(AUDITED, 0.0, layout=1.0),
+        World(AUDITED, 0.0),
+        World(AUDITED, 2.0, dead=0.1, strewn=True),
+        World(AUDITED, 2.0, dead=0.3, strewn=True),
+        World(AUDITED, 2.0, flaky=0.1),
+        World(AUDITED, 2.0, flaky=0.3),
+    ):
+        yield Cell(AUDIT, world)
 
 
 def full() -> Iterator[Cell]:
@@ -85,6 +124,7 @@ def full() -> Iterator[Cell]:
         yield Cell("Cheap builds", World(step=step, build_s=60.0))
     for step in (1.0, 2.0, 5.0):
         yield Cell("All together", combined(1024, step))
+    yield from audit()
 
 
 def small() -> Iterator[Cell]:
@@ -103,6 +143,9 @@ def small() -> Iterator[Cell]:
     yield Cell("Releases built beforehand", World(size=1024, step=2.0, releases=47))
     yield Cell("Cheap builds", World(size=256, step=2.0, build_s=60.0))
     yield Cell("All together", combined(256, 5.0))
+    for cell in audit():
+        if cell.world.jump or cell.world.heavy or cell.world.flaky or cell.world.strewn or not cell.world.step:
+            yield cell
 
 
 def combined(size: int, step: float) -> World:

@@ -8,10 +8,11 @@ import math
 from collections.abc import Collection, Sequence
 from statistics import fmean
 
-from searching.host import Answer, Host
+from searching.bench import Bench
+from searching.host import Answer
 
 
-def search(host: Host, repeats: int) -> Answer | None:
+def search(host: Bench, repeats: int) -> Answer | None:
     """Both ends and every commit `repeats` times; bad if the mean is above the middle between the ends' means."""
     low, high = 0, host.size - 1
     host.build(low)

@@ -1,15 +1,22 @@
 """What a search may do: build, probe, look at the clock. It never sees the history itself."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from cpubisect.search.price import build_share
 from searching.world import History
 
+MOST_PROBES = 4000
+"""A bisection that has probed so often is stopped, whosever it is, and has no answer."""
+
+
+class Stopped(Exception):
+    """A bisection has taken all the probes that there are for one."""
+
 
 @dataclass(frozen=True)
 class Answer:
-    """The step is after `low` and not after `high`; `probability` as the search states it, if it does."""
+    """What the rule of a peer ends with: the step is after `low` and not after `high`; `probability` as it states it,
+    if it does."""
 
     low: int
     high: int
@@ -75,7 +82,9 @@ class Host:
 
     def probe(self, number: int, link: int = 0) -> float:
         """One probe of a built number, in percent of the good end's cost; of the `link`-th time that it is linked anew,
-        which takes time once. Raises ValueError if it is not built."""
+        which takes time once. Raises ValueError if it is not built, and Stopped after too many."""
+        if self.probes >= MOST_PROBES:
+            raise Stopped(f"{MOST_PROBES} probes are enough")
         if number not in self._artifacts:
             raise ValueError(f"{number} is not built")
         if link and (number, link) not in self._links:
@@ -91,7 +100,3 @@ class Host:
     def probe_times(self, number: int, count: int) -> list[float]:
         """Several probes, one after the other."""
         return [self.probe(number) for _ in range(count)]
-
-
-Search = Callable[[Host], Answer | None]
-"""A search: its answer, or None if it ends without one."""

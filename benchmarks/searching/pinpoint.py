@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from searching.host import Answer, Host
+from searching.bench import Bench
+from searching.host import Answer
 
 ATTEMPTS = (10, 20, 40, 80, 160)
 DIFFERENT_P = 0.01
@@ -25,8 +26,11 @@ MAGNITUDES = (0.3, 4.0)
 """Effects that have a threshold, in interquartile ranges."""
 
 
-def search(host: Host) -> Answer | None:
-    """The pair of neighbours with the largest difference among those that differ; None if none do."""
+def search(host: Bench) -> Answer | None:
+    """The pair of neighbours with the largest difference among those that differ; None if none do.
+
+    When it is asked for its answer, it makes no more attempts and builds.
+    """
     values: dict[int, NDArray[np.float64]] = {}
 
     def measure(number: int, count: int) -> None:
@@ -43,13 +47,13 @@ def search(host: Host) -> Answer | None:
         found.clear()
         for low, high in pairwise(sorted(values)):
             verdict = compare(values[low], values[high], host.wanted)
-            if verdict is None:
+            if verdict is None and not host.spent:
                 behind = low if len(values[low]) <= len(values[high]) else high
                 measure(behind, next(count for count in ATTEMPTS if count > len(values[behind])))
                 busy = True
             elif verdict:
                 number = between(low, high, host.failures)
-                if number is None or (host.builds >= MAX_BUILDS and not host.has(number)):
+                if number is None or host.spent or (host.builds >= MAX_BUILDS and not host.has(number)):
                     found.append((float(values[high].mean() - values[low].mean()), low, high))
                     continue
                 busy = True

@@ -6,19 +6,23 @@ import multiprocessing
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
 from searching.cells import Cell
-from searching.host import Host
-from searching.score import Trial, Verdict, trial
+from searching.host import Host, Stopped
+from searching.result import Result
+from searching.score import Stated, Trial, Verdict, trial
 from searching.searches import OURS, SEARCHES
 
 CHUNK = 25
 """Trials that are carried out and kept together."""
+
+STOPPED = "stopped"
+"""The kind of an answer that did not come in time."""
 
 Results = dict[tuple[Cell, str], list[Trial]]
 
@@ -41,36 +45,39 @@ class Work:
 
 @cache
 def code(search: str) -> str:
-    """A digest of the code that decides what a search does."""
+    """A digest of the code that decides what a bisection with a search does: the simulation, the product, of which each
+    has a part, and of peers the rules."""
     folder = Path(__file__).parent
-    sources = [folder / "world.py", folder / "host.py", folder / "score.py", folder / "searches.py"]
-    if search == OURS:
-        modules = [module for name, module in sorted(sys.modules.items()) if name.startswith("cpubisect.")]
-        sources += [Path(module.__file__) for module in modules if module.__file__] + [folder / "ours.py"]
-    else:
-        sources += [folder / f"{name}.py" for name in ("git_bisect", "bayesect", "asv", "pinpoint")]
+    names = ["world", "host", "lab", "result", "score", "searches"]
+    names += ["ours"] if search == OURS else ["duties", "bench", "git_bisect", "bayesect", "asv", "pinpoint"]
+    sources = [folder / f"{name}.py" for name in names]
+    modules = [module for name, module in sorted(sys.modules.items()) if name.startswith("cpubisect.")]
+    sources += [Path(module.__file__) for module in modules if module.__file__]
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
 def carry_out(work: Work) -> list[Trial]:
     """The trials of one piece of work, one after the other."""
-    search = SEARCHES[work.search]
+    bisect = SEARCHES[work.search]
     done: list[Trial] = []
     for number in range(work.first, work.last):
         history = work.cell.world.draw(work.seed, number)
         host = Host(history)
         started = time.process_time()
-        answer = search(host)
-        done.append(trial(history, host, answer, time.process_time() - started))
+        try:
+            result = bisect(host)
+        except Stopped:
+            result = Result(STOPPED)
+        done.append(trial(history, host, result, time.process_time() - started))
     return done
 
 
-def pieces(cells: Iterable[Cell], trials: Mapping[str, int], seed: int) -> Iterator[Work]:
-    """All work of a grid, the searches in turn; `trials` says how many of each."""
+def pieces(cells: Iterable[Cell], searches: Collection[str], trials: int, seed: int) -> Iterator[Work]:
+    """All work of a grid, the searches in turn, each with the same histories."""
     for cell in cells:
-        for search, count in trials.items():
-            for first in range(0, count, CHUNK):
-                yield Work(cell, search, seed, first, min(first + CHUNK, count))
+        for search in searches:
+            for first in range(0, trials, CHUNK):
+                yield Work(cell, search, seed, first, min(first + CHUNK, trials))
 
 
 def run(works: Sequence[Work], processes: int, kept: Path | None) -> Results:
@@ -116,4 +123,13 @@ def _save(path: Path, trials: Sequence[Trial]) -> None:
 
 
 def _load(path: Path) -> list[Trial]:
-    return [Trial(**{**fields, "verdict": Verdict(fields["verdict"])}) for fields in json.loads(path.read_text())]
+    return [
+        Trial(
+            **{
+                **fields,
+                "verdict": Verdict(fields["verdict"]),
+                "stated": tuple(Stated(**one) for one in fields["stated"]),
+            }
+        )
+        for fields in json.loads(path.read_text())
+    ]

@@ -43,8 +43,13 @@ _BLOCK = 64
 _PLACES, _DEAD, _DRIFT, _COMMIT, _JUMP, _FLAKY, _LINK = range(7)
 
 
+EITHER_WAY = (0.5, 2.0)
+"""How far layouts that scatter either way are off, at least and at most, in units of the world's layout."""
+
+
 class Scatter(StrEnum):
-    """How the layouts of binaries scatter: normally, or by half to twice `layout` up or down, each as likely."""
+    """How the layouts of binaries scatter: normally, or by a part of `layout` between EITHER_WAY, up or down, each as
+    likely."""
 
     NORMAL = "normal"
     EITHER_WAY = "either way"
@@ -54,13 +59,13 @@ class Scatter(StrEnum):
 class World:
     """One kind of history; all sizes in percent of the good end's cost, times in seconds.
 
-    `size` numbers, 0 good and size - 1 bad; `step` is the culprit's; `layout` the scatter between binaries, each link
-    of a build being one; `others` the count of further steps; `drift` the random walk's standard deviation after one
-    hour; `jump` what the host adds to everything from some hour on; `outliers` the share of probes that are one, each
-    of `outlier_size` if that is given; `heavy` says that the scatter has Student's tails; `dead` the share of numbers
-    that can't be built, in up to three stretches or, if `strewn`, anywhere; `flaky` the share of numbers between the
-    ends whose first build fails and whose second one does not; `releases` how many evenly spread numbers, both ends
-    among them, are built beforehand. Linking a build again takes `link_s`, once for each layout.
+    `size` numbers, 0 good and size - 1 bad; `step` is the culprit's, 0 if there is none; `layout` the scatter between
+    binaries, each link of a build being one; `others` the count of further steps; `drift` the random walk's standard
+    deviation after one hour; `jump` what the host adds to everything from some hour on; `outliers` the share of probes
+    that are one, each of `outlier_size` if that is given; `heavy` says that the scatter has Student's tails; `dead` the
+    share of numbers that can't be built, in up to three stretches or, if `strewn`, anywhere; `flaky` the share of
+    numbers between the ends whose first build fails and whose second one does not; `releases` how many evenly spread
+    numbers, both ends among them, are built beforehand. Linking a build again takes `link_s`, once for each layout.
     """
 
     size: int = 1024
@@ -93,7 +98,8 @@ class World:
         built: frozenset[int] = frozenset()
         if self.releases:
             built = frozenset(int(n) for n in np.linspace(0, self.size - 1, self.releases).round())
-        return History(self, seed, trial, culprit, BASE + np.cumsum(changes), self._dead(seed, trial, built), built)
+        means = BASE + np.cumsum(changes)
+        return History(self, seed, trial, culprit if self.step else None, means, self._dead(seed, trial, built), built)
 
     def _dead(self, seed: int, trial: int, built: frozenset[int]) -> Mapping[int, int]:
         """Numbers that can't be built, and in which of two or three broken stretches each is."""
@@ -113,14 +119,14 @@ class World:
 
 
 class History:
-    """One drawn history with its noise; costs are in percent of the good end's."""
+    """One drawn history with its noise; costs are in percent of the good end's. Without a step it has no `culprit`."""
 
     def __init__(
         self,
         world: World,
         seed: int,
         trial: int,
-        culprit: int,
+        culprit: int | None,
         means: NDArray[np.float64],
         dead: Mapping[int, int],
         built: frozenset[int],
@@ -170,11 +176,23 @@ class History:
 
     @cached_property
     def others(self) -> float:
-        """Size of all steps but the culprit's together, whichever way they go, over the culprit's."""
-        return float(np.abs(np.diff(self.means)).sum()) / self.world.step - 1.0
+        """Size of all steps but the culprit's together, whichever way they go, over the culprit's; 0 without one."""
+        return float(np.abs(np.diff(self.means)).sum()) / self.world.step - 1.0 if self.world.step else 0.0
+
+    @cached_property
+    def steps(self) -> frozenset[int]:
+        """All numbers that cost something else than the one before."""
+        return frozenset((np.flatnonzero(np.diff(self.means)) + 1).tolist())
+
+    def change(self, number: int) -> float:
+        """What a number costs more than the one before, in percent of that one."""
+        return float(self.means[number] / self.means[number - 1] - 1) * 100
 
     def within(self) -> tuple[int, int]:
-        """The closest a search can come: the nearest numbers that can be built before the culprit and from it on."""
+        """The closest a search can come: the nearest numbers that can be built before the culprit and from it on.
+        Raises ValueError if there is no culprit."""
+        if self.culprit is None:
+            raise ValueError("nothing is planted in this history")
         low, high = self.culprit - 1, self.culprit
         while low in self.dead:
             low -= 1
@@ -195,7 +213,7 @@ class _Binary:
         self._world = world
         drawn = float(rng.standard_normal())
         if world.scatter is Scatter.EITHER_WAY:
-            drawn = math.copysign(float(rng.uniform(0.5, 2.0)), drawn)
+            drawn = math.copysign(float(rng.uniform(*EITHER_WAY)), drawn)
         self._layout = drawn * world.layout
         self._values: list[float] = []
 

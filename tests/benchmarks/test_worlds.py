@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searching.host import Answer, Host
+from searching.host import Host
+from searching.result import Named, Result
 from searching.score import Verdict, enough, judge
-from searching.world import BASE, World
+from searching.world import BASE, EITHER_WAY, JUMP_H, History, Scatter, World
 
 BUSY = World(size=300, step=2, layout=0.3, others=4, drift=0.5, outliers=0.05, dead=0.2, releases=10)
 
@@ -78,7 +79,7 @@ def test_noise_is_as_large_as_the_world_says() -> None:
 def test_the_clock_adds_up() -> None:
     history = World(size=100, dead=0.2, releases=3).draw(1, 1)
     host = Host(history)
-    alive = next(number for number in range(1, 99) if number not in history.dead and number not in history.built)
+    alive = next(number for number in range(1, 98) if number not in history.dead and number not in history.built)
     assert host.build(0)
     assert host.clock_s == 0.0
     assert host.build(alive)
@@ -86,26 +87,77 @@ def test_the_clock_adds_up() -> None:
     assert not host.build(next(iter(history.dead)))
     assert not host.build(next(iter(history.dead)))
     host.probe_times(alive, 3)
-    assert (host.builds, host.probes, host.clock_s) == (2, 3, 2 * 400.0 + 3 * 40.0)
+    assert (host.builds, host.probes) == (2, 3)
+    # The first build shares compilations with a release, the second one with that or the first.
+    assert 3 * 40.0 < host.clock_s < 2 * 400.0 + 3 * 40.0
     with pytest.raises(ValueError, match="not built"):
         host.probe(alive + 1)
 
 
-def test_what_is_right() -> None:
-    """The culprit alone; in a broken stretch the stretch, with the commit after it; more is a set."""
+def answer(*groups: tuple[int, int], named: tuple[int, ...] = ()) -> Result:
+    """So many commits named, and groups."""
+    return Result("", tuple(Named(number, 2.0, 1.0, 3.0, 0.999) for number in named), groups)
+
+
+def test_what_an_answer_is_worth() -> None:
+    history = World(size=400).draw(1, 0)
+    at = history.culprit
+    assert at is not None
+    for said, expected in (
+        (answer(named=(at,)), Verdict.RIGHT),
+        (answer((at - 1, at)), Verdict.UNSURE),
+        (answer((at - 2, at)), Verdict.SET),
+        (answer((at, at + 1)), Verdict.WRONG_GROUP),
+        (answer((at, at + 1), named=(at,)), Verdict.WRONG_GROUP),
+        (answer(named=(at + 1,)), Verdict.NAMED_WRONG),
+        (answer(named=(at, at + 1)), Verdict.NAMED_WRONG),
+        (answer((at - 1, at), named=(at + 1,)), Verdict.NAMED_WRONG),
+        (answer(), Verdict.NONE),
+    ):
+        assert judge(history, said) is expected, said
+
+
+def test_what_is_right_where_builds_are_broken() -> None:
+    """In a broken stretch the stretch, with the commit after it; more is a set."""
     world = World(size=400, dead=0.2)
-    clear = next(h for h in (world.draw(1, t) for t in range(100)) if h.within() == (h.culprit - 1, h.culprit))
-    at = clear.culprit
-    assert judge(clear, Answer(at - 1, at)) is Verdict.RIGHT
-    assert judge(clear, Answer(at - 2, at)) is Verdict.SET
-    assert judge(clear, Answer(at, at + 1)) is Verdict.WRONG
-    assert judge(clear, None) is Verdict.NONE
     hidden = next(h for h in (world.draw(1, t) for t in range(100)) if h.culprit in h.dead)
     low, high = hidden.within()
     assert all(number in hidden.dead for number in range(low + 1, high))
-    assert judge(hidden, Answer(low, high)) is Verdict.RIGHT
-    assert judge(hidden, Answer(low, high + 1)) is Verdict.SET
-    assert judge(hidden, Answer(high, high + 1)) is Verdict.WRONG
+    assert judge(hidden, answer((low, high))) is Verdict.RIGHT
+    assert judge(hidden, answer((low, high + 1))) is Verdict.SET
+    assert judge(hidden, answer((high, high + 1))) is Verdict.WRONG_GROUP
+
+
+def test_nothing_is_right_where_nothing_is_planted() -> None:
+    history = World(size=400, step=0.0, others=3).draw(1, 0)
+    assert (history.culprit, history.steps, history.others) == (None, frozenset(), 0.0)
+    assert judge(history, answer()) is Verdict.NONE
+    assert judge(history, answer((7, 8))) is Verdict.WRONG_GROUP
+    assert judge(history, answer(named=(7,))) is Verdict.NAMED_WRONG
+    assert Host(history).wanted == 0.0
+    with pytest.raises(ValueError, match="nothing is planted"):
+        history.within()
+
+
+def test_a_real_step_that_is_named_is_not_wrong() -> None:
+    history = World(size=400, others=2).draw(1, 0)
+    at = history.culprit
+    assert at is not None
+    other, third = sorted(history.steps - {at})
+    assert judge(history, answer(named=(at, other))) is Verdict.RIGHT
+    assert judge(history, answer((third - 1, third), named=(at,))) is Verdict.RIGHT
+    assert judge(history, answer(named=(other,))) is Verdict.OTHER
+    assert judge(history, answer((third - 1, third), named=(other,))) is Verdict.OTHER
+    assert judge(history, answer((at - 1, at), named=(other,))) is Verdict.UNSURE
+    assert judge(history, answer((at - 9, at), named=(other,))) is Verdict.SET
+
+
+def test_the_true_size_of_a_step_is_of_the_one_before() -> None:
+    history = World(size=400, step=20.0, others=4).draw(1, 0)
+    at = history.culprit
+    assert at is not None
+    assert history.change(at) == pytest.approx(20.0 / history.means[at - 1] * 100)
+    assert all(history.change(number) == 0.0 for number in range(1, 400) if number not in history.steps)
 
 
 @pytest.mark.parametrize(
@@ -123,3 +175,87 @@ def test_the_size_of_the_other_steps_is_told_whichever_way_they_go() -> None:
     assert np.count_nonzero(others) == 3
     assert history.others == pytest.approx(others.sum() / 2.0)
     assert World(size=200).draw(1, 0).others == pytest.approx(0.0)
+
+
+def test_a_host_jumps_once_and_stays() -> None:
+    history = World(size=10, jump=10.0).draw(1, 0)
+    first, last = (hours * 3600 for hours in JUMP_H)
+    added = [history.drift(at_s) for at_s in np.linspace(first, last, 500)]
+    assert (history.drift(first - 1), history.drift(last + 1), history.drift(1e6)) == (0.0, 10.0, 10.0)
+    assert added == sorted(added)
+    assert set(added) == {0.0, 10.0}
+    assert World(size=10, jump=10.0).draw(1, 1)._jump_s != history._jump_s
+
+
+def test_tails_are_heavy_and_as_wide_as_the_noise() -> None:
+    heavy = noise(World(size=100, heavy=True).draw(1, 0))
+    plain = noise(World(size=100).draw(1, 0))
+    assert heavy.std() == pytest.approx(1.0, abs=0.1)
+    assert (np.abs(heavy) > 4).mean() > 10 * (np.abs(plain) > 4).mean()
+
+
+def test_outliers_are_as_large_as_the_world_says() -> None:
+    plain, dirty = World(size=100), World(size=100, outliers=0.05, outlier_size=10.0)
+    added = noise(dirty.draw(1, 0)) - noise(plain.draw(1, 0))
+    assert set(np.unique(added.round(9)).tolist()) == {0.0, 10.0}
+    assert (added > 0).mean() == pytest.approx(0.05, abs=0.01)
+
+
+def noise(history: History) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
+    """200 probes of each number, less its level."""
+    values = [[history.value(number, repeat, 0.0) for repeat in range(200)] for number in range(history.world.size)]
+    return np.array(values) - history.means[:, np.newaxis]
+
+
+def test_layouts_either_way_leave_out_the_middle() -> None:
+    off = World(size=300, layout=1.5, scatter=Scatter.EITHER_WAY)
+    plain = replace(off, layout=0.0)
+    layouts = [off.draw(1, 0).value(n, 0, 0.0) - plain.draw(1, 0).value(n, 0, 0.0) for n in range(300)]
+    low, high = (edge * 1.5 for edge in EITHER_WAY)
+    assert min(map(abs, layouts)) >= low - 0.01
+    assert max(map(abs, layouts)) <= high + 0.01
+    assert max(map(abs, layouts)) - min(map(abs, layouts)) > 0.9 * (high - low)
+    assert np.mean(np.sign(layouts)) == pytest.approx(0.0, abs=0.2)
+
+
+def test_a_build_that_fails_once_is_there_the_second_time() -> None:
+    history = World(size=400, flaky=0.3).draw(1, 0)
+    host, again = Host(history), Host(World(size=400, flaky=0.3).draw(1, 0))
+    failed = [number for number in range(400) if not host.build(number)]
+    assert len(failed) == pytest.approx(120, abs=30)
+    assert [number for number in reversed(range(400)) if not again.build(number)] == failed[::-1]
+    assert not host.build(failed[0])
+    clock_s = host.clock_s
+    assert host.build_again(failed[0])
+    assert host.clock_s > clock_s
+    assert failed[0] not in host.failures
+    dead = World(size=400, dead=0.3, strewn=True).draw(1, 0)
+    number = next(iter(dead.dead))
+    assert not Host(dead).build_again(number)
+
+
+def test_strewn_builds_are_broken_each_by_itself() -> None:
+    strewn, together = (World(size=1000, dead=0.1, strewn=strewn).draw(1, 0) for strewn in (True, False))
+    assert len(set(strewn.dead.values())) > 80
+    assert len(set(together.dead.values())) == 3
+
+
+def test_links_have_layouts_of_their_own_whoever_asks() -> None:
+    world = World(size=50, layout=1.0)
+    history, again = world.draw(1, 0), world.draw(1, 0)
+    first = [history.value(7, 0, 0.0, link) for link in range(6)]
+    # In another order, and after other probes.
+    again.value(8, 3, 0.0, 2)
+    assert [again.value(7, 0, 0.0, link) for link in reversed(range(6))] == first[::-1]
+    means = [np.mean([history.value(7, repeat, 0.0, link) for repeat in range(400)]) for link in range(40)]
+    assert np.std(means) == pytest.approx(1.0, abs=0.35)
+
+
+def test_linking_takes_time_once_for_each_layout() -> None:
+    host = Host(World(size=50, layout=1.0).draw(1, 0))
+    host.build(7)
+    started = host.clock_s
+    for link in (0, 1, 1, 2):
+        host.probe(7, link)
+    assert host.clock_s - started == 4 * 40.0 + 2 * 10.0
+    assert host.probes == 4
