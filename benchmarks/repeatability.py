@@ -1,0 +1,136 @@
+"""How far counts of one build differ from probe to probe, for every test: the table of `docs/repeatability.md`.
+
+    python benchmarks/repeatability.py COMMIT [TEST]... --repo CLONE --place DIRECTORY [--probes N] [--again] [--keep]
+
+One build of the commit, found in the homes given (`--home`, read only, copied out) or made now, is probed with each
+test, all of them unless some are named, `--probes` times (3). What was measured is kept in `--place`, with profiles,
+and not done again unless `--again` says so: the next run goes on from there. `--keep` writes what is known into
+`workloads/config/repeatability.json`, where the search finds what spread to expect, and from that the table into the
+page. Without `--keep` the figures are only printed, with the functions that vary most.
+"""
+
+import argparse
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean
+
+from kept_builds import KeptBuilds, add_arguments, kept_builds, say
+
+from cpubisect.base.errors import UserError
+from cpubisect.base.metrics import INSTRUCTIONS, Counter
+from cpubisect.records.readings import value
+from cpubisect.search.stats import spread_percent
+from cpubisect.workloads import catalog
+from cpubisect.workloads.counters.choice import choose, examine
+from cpubisect.workloads.probe import ProbeError, ProbeRequest, Test
+
+ROOT = Path(__file__).resolve().parent.parent
+VARYING_SHOWN = 8
+"""So many functions that vary most are printed for a test."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What one probe counted, in instructions per query: the one number that counts, the slopes it was made of, and
+    self cost by function; `seconds` is its wall time."""
+
+    count: float
+    slopes: tuple[float, ...]
+    seconds: float
+    profile: Mapping[str, float]
+
+
+class Bench:
+    """One build and where its probes are kept."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.builds: KeptBuilds = kept_builds(arguments, commits=[arguments.commit], made=("ordinary",))
+        self.sha = self.builds.commits[0]
+        engine = self.builds.engine
+        tests = [catalog.find_test(engine, name) for name in arguments.tests] or catalog.tests_of(engine)
+        given = dict(pair.split("=", 1) for pair in arguments.set)
+        self.parameters = catalog.settings(engine, tests, given)
+        self.tests: Sequence[Test] = tests
+        self._wanted, self._again = arguments.probes, arguments.again
+        self._counter = choose(examine(), Counter.CALLGRIND).counter
+        if not self.builds.has(self.sha):
+            raise UserError(f"{self.sha[:12]} cannot be built", "see the log below the place")
+
+    def probes(self, test: Test) -> list[Probe]:
+        """All probes of a test, as many as wanted; raises ProbeError."""
+        kept = self.builds.place.root / "probes" / self.sha[:12] / test.name
+        settings = json.dumps(self.parameters[test.name], sort_keys=True)
+        about = kept / "settings.json"
+        if self._again or (about.exists() and about.read_text() != settings):
+            shutil.rmtree(kept, ignore_errors=True)
+        kept.mkdir(parents=True, exist_ok=True)
+        about.write_text(settings)
+        for number in range(1, self._wanted + 1):
+            file = kept / f"probe-{number}.json"
+            if not file.exists():
+                probe = self._probe(test)
+                file.write_text(json.dumps(asdict(probe)))
+                say(f"{test.name}: {probe.count:,.2f} in {probe.seconds:.0f} s")
+        return [_read(file) for file in sorted(kept.glob("probe-*.json"))]
+
+    def _probe(self, test: Test) -> Probe:
+        with tempfile.TemporaryDirectory(dir=self.builds.place.root) as scratch:
+            request = ProbeRequest(
+                artifact=self.builds.place.artifact(self.sha, ""),
+                version=self.builds.version(self.sha),
+                test=test,
+                parameters=self.parameters[test.name],
+                counter=self._counter,
+                scratch=Path(scratch),
+                clock=False,
+            )
+            samples = catalog.workload_of(self.builds.engine).probe(request)
+        slopes = samples.values[INSTRUCTIONS]
+        return Probe(value(INSTRUCTIONS, slopes), slopes, samples.seconds, samples.profile)
+
+
+def _read(file: Path) -> Probe:
+    kept = json.loads(file.read_text())
+    return Probe(kept["count"], tuple(kept["slopes"]), kept["seconds"], kept["profile"])
+
+
+def varying(probes: Sequence[Probe]) -> Iterator[tuple[str, float, float]]:
+    """The functions whose self cost varies most between probes: name, least and most, in instructions per query."""
+    names = {name for probe in probes for name in probe.profile}
+    costs = {name: [probe.profile.get(name, 0.0) for probe in probes] for name in names}
+    worst = sorted(names, key=lambda name: (min(costs[name]) - max(costs[name]), name))[:VARYING_SHOWN]
+    return ((name, min(costs[name]), max(costs[name])) for name in worst)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("commit", metavar="COMMIT")
+    parser.add_argument("tests", nargs="*", metavar="TEST")
+    parser.add_argument("--probes", type=int, default=3)
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--keep", action="store_true")
+    add_arguments(parser)
+    arguments = parser.parse_args()
+    try:
+        bench = Bench(arguments)
+    except UserError as error:
+        raise SystemExit(str(error)) from None
+    for test in bench.tests:
+        try:
+            probes = bench.probes(test)
+        except ProbeError as error:
+            say(f"{test.name} cannot be probed: {error}")
+            continue
+        counts = [probe.count for probe in probes]
+        print(f"{test.name:24} {fmean(counts):15,.1f} {spread_percent(counts):10.5f} % of {len(probes)}", flush=True)
+        for name, least, most in varying(probes):
+            print(f"    {least:14,.2f} {most:14,.2f} {most - least:12,.2f}  {name[:90]}")
+
+
+if __name__ == "__main__":
+    main()
