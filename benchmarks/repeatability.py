@@ -21,8 +21,7 @@ from statistics import fmean
 from kept_builds import KeptBuilds, add_arguments, kept_builds, say
 
 from cpubisect.base.errors import UserError
-from cpubisect.base.metrics import INSTRUCTIONS, Counter
-from cpubisect.records.readings import value
+from cpubisect.base.metrics import INSTRUCTIONS, Counter, reading
 from cpubisect.search.stats import spread_percent
 from cpubisect.workloads import catalog
 from cpubisect.workloads.counters.choice import choose, examine
@@ -90,7 +89,7 @@ class Bench:
             )
             samples = catalog.workload_of(self.builds.engine).probe(request)
         slopes = samples.values[INSTRUCTIONS]
-        return Probe(value(INSTRUCTIONS, slopes), slopes, samples.seconds, samples.profile)
+        return Probe(reading(INSTRUCTIONS, slopes), slopes, samples.seconds, samples.profile)
 
 
 def _read(file: Path) -> Probe:

@@ -59,7 +59,7 @@ class Samples:
     what libraries did added to the functions that called them; `calls` maps (caller, callee) to the instructions per
     query that those calls cost, with all they call in turn (without the smallest, see counting.LEAST_CALL); `variables`
     are the server's settings as read from it (empty for db_bench); `commands` are the measuring command lines;
-    `seconds` is the wall time of the probe.
+    `seconds` is the wall time of the probe; `note` is what must be known of the samples, empty if that is nothing.
     """
 
     values: Mapping[str, tuple[float, ...]]
@@ -71,6 +71,7 @@ class Samples:
     commands: tuple[str, ...] = ()
     attributed: Mapping[str, float] = field(default_factory=dict)
     calls: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    note: str = ""
 
 
 class Workload(Protocol):

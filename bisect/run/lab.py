@@ -315,8 +315,11 @@ class HostLab:
             counter=self.counter.value,
             error=error,
         )
-        values = {name: list(found) for name, found in samples.values.items()} if samples else {}
-        self.tell(events.ProbeFinished(sha=sha, purpose=str(purpose), seconds=seconds, error=error, values=values))
+        told = events.ProbeFinished(sha=sha, purpose=str(purpose), seconds=seconds, error=error)
+        if samples:
+            values = {name: list(found) for name, found in samples.values.items()}
+            told = replace(told, values=values, note=samples.note)
+        self.tell(told)
         return error is None
 
     def _request(self, build: BuildRow, purpose: Purpose, parameters: Mapping[str, str], work: Path) -> ProbeRequest:

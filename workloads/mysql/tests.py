@@ -30,9 +30,10 @@ COMMON: Mapping[str, str] = {
 """What every test can be told, all as strings, beside its own `rows`, `queries` and `warm-queries`.
 
 `rows` are in each of `tables`, `clients` is the number of connections. The clock runs for `seconds`, split into
-`samples` runs of whole seconds. Instructions are counted over `queries` statements, `repeats` times, after
-`warm-queries`. `distribution` is sysbench's `rand-type`; `db-ps-mode` is `auto` or, for plain statements, `disable`;
-`pin` `yes` puts server and client on one CPU; `defaults` `server` leaves the server its own defaults.
+`samples` runs of whole seconds. Instructions are counted over `queries` statements after `warm-queries`, until
+`repeats` counts in a row agree. `distribution` is sysbench's `rand-type`; `db-ps-mode` is `auto` or, for plain
+statements, `disable`; `pin` `yes` puts server and client on one CPU; `defaults` `server` leaves the server its own
+defaults.
 """
 
 
