@@ -22,12 +22,20 @@ from kept_builds import KeptBuilds, add_arguments, kept_builds, say
 
 from cpubisect.base.errors import UserError
 from cpubisect.base.metrics import INSTRUCTIONS, Counter, reading
+from cpubisect.builders.recipes.matrix import Matrix
 from cpubisect.search.stats import spread_percent
-from cpubisect.workloads import catalog
+from cpubisect.workloads import catalog, repeatability
 from cpubisect.workloads.counters.choice import choose, examine
 from cpubisect.workloads.probe import ProbeError, ProbeRequest, Test
+from cpubisect.workloads.repeatability import Repeatability, Repeated
 
-ROOT = Path(__file__).resolve().parent.parent
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "repeatability.md"
+MARKS = (
+    "<!-- What follows is written by `python benchmarks/repeatability.py`. -->",
+    "<!-- Up to here. -->",
+)
+GOALS = {False: 0.01, True: 0.1}
+"""Percent that counts of one build may be apart, by whether the test writes."""
 VARYING_SHOWN = 8
 """So many functions that vary most are printed for a test."""
 
@@ -92,6 +100,56 @@ class Bench:
         return Probe(reading(INSTRUCTIONS, slopes), slopes, samples.seconds, samples.profile)
 
 
+def keep(builds: KeptBuilds, sha: str, found: Mapping[str, Sequence[Probe]]) -> None:
+    """Write what was found into the data file; tests of other commits of the engine are dropped."""
+    known = json.loads(repeatability.FILE.read_text())
+    about = {"commit": sha, "version": str(builds.version(sha))}
+    before = known.get(builds.engine.name, {})
+    tests = before.get("tests", {}) if before.get("commit") == sha else {}
+    tests |= {name: asdict(_repeated(probes)) for name, probes in found.items()}
+    known[builds.engine.name] = {**about, "tests": tests}
+    repeatability.FILE.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+    repeatability.measured.cache_clear()
+
+
+def _repeated(probes: Sequence[Probe]) -> Repeated:
+    counts = [probe.count for probe in probes]
+    # Six digits are more than the spread of three probes can mean.
+    spread = float(f"{spread_percent(counts):.6g}")
+    return Repeated(len(probes), round(fmean(counts), 2), spread, round(fmean(probe.seconds for probe in probes), 1))
+
+
+def page(text: str) -> str:
+    """A page with today's tables between its marks."""
+    before, _, rest = text.partition(MARKS[0])
+    _, _, after = rest.partition(MARKS[1])
+    return "\n\n".join([before + MARKS[0], *tables(), MARKS[1] + after])
+
+
+def tables() -> list[str]:
+    """A table for each engine: every test of its catalogue, the least steady first, then those not measured."""
+    return [_table(engine, known) for engine, known in repeatability.measured().items()]
+
+
+def _table(engine: str, known: Repeatability) -> str:
+    tests = {test.name: test for test in catalog.tests_of(Matrix.load().engine(engine))}
+    lines = [
+        f"## {engine}, commit {known.commit[:12]} ({known.version})",
+        "",
+        "| test | instructions/query | probes | spread | goal | seconds each |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    for name, one in sorted(known.tests.items(), key=lambda item: -item[1].spread_percent):
+        goal = GOALS[tests[name].writes]
+        missed = "" if one.spread_percent <= goal else ", missed"
+        lines.append(
+            f"| {name} | {one.count:,.1f} | {one.probes} | {one.spread_percent:.4f} % | {goal:g} %{missed} "
+            f"| {one.seconds:.0f} |"
+        )
+    left = [name for name in tests if name not in known.tests]
+    return "\n".join([*lines, "", f"Not measured: {', '.join(left) or 'none'}."])
+
+
 def _read(file: Path) -> Probe:
     kept = json.loads(file.read_text())
     return Probe(kept["count"], tuple(kept["slopes"]), kept["seconds"], kept["profile"])
@@ -115,20 +173,27 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true")
     add_arguments(parser)
     arguments = parser.parse_args()
+    if arguments.keep and arguments.set:
+        parser.error("only figures of the tests as they are can be kept: leave out --keep or --set")
     try:
         bench = Bench(arguments)
     except UserError as error:
         raise SystemExit(str(error)) from None
+    found: dict[str, Sequence[Probe]] = {}
     for test in bench.tests:
         try:
             probes = bench.probes(test)
         except ProbeError as error:
             say(f"{test.name} cannot be probed: {error}")
             continue
+        found[test.name] = probes
         counts = [probe.count for probe in probes]
         print(f"{test.name:24} {fmean(counts):15,.1f} {spread_percent(counts):10.5f} % of {len(probes)}", flush=True)
         for name, least, most in varying(probes):
             print(f"    {least:14,.2f} {most:14,.2f} {most - least:12,.2f}  {name[:90]}")
+    if arguments.keep:
+        keep(bench.builds, bench.sha, found)
+        PAGE.write_text(page(PAGE.read_text()))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,8 @@ class ProbeError(Exception):
 
 @dataclass(frozen=True)
 class Test:
-    """A named workload: `group` as in the catalogue; `parameters` are its settings with their defaults."""
+    """A named workload: `group` as in the catalogue; `parameters` are its settings with their defaults; counts of one
+    build are `spread_percent` apart, None where that is not known."""
 
     __test__ = False  # not a pytest class
 
@@ -33,6 +34,7 @@ class Test:
     summary: str
     writes: bool
     parameters: Mapping[str, str]
+    spread_percent: float | None = None
 
 
 @dataclass(frozen=True)

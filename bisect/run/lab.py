@@ -69,6 +69,11 @@ class HostLab:
         return self.test.name
 
     @property
+    def expected_spread(self) -> float:
+        """How far apart, in percent, counts of one build by the test are known to be; 0 where that is not known."""
+        return self.test.spread_percent or 0.0
+
+    @property
     def counts_instructions(self) -> bool:
         """Whether they can be counted here."""
         return self.counter is not Counter.NONE

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cpubisect.workloads.probe import Test
+from cpubisect.workloads.repeatability import spread_percent
 
 LUA = Path(__file__).parent.parent / "lua"
 
@@ -71,7 +72,8 @@ def _script(
     """`settable` maps a script's option to the parameter it takes its value from and that parameter's default."""
     own = dict((settable or {}).values())
     numbers = {"rows": str(rows), "queries": str(queries), "warm-queries": str(warm)}
-    test = Test(name, "mysql", group, summary, group == WRITE, {**numbers, **own, **COMMON})
+    parameters = {**numbers, **own, **COMMON}
+    test = Test(name, "mysql", group, summary, group == WRITE, parameters, spread_percent("mysql", name))
     names = {option: parameter for option, (parameter, _) in (settable or {}).items()}
     return Script(test, script, options or {}, names, draining)
 
