@@ -32,7 +32,7 @@ import numpy
 from scipy.stats import f as f_distribution
 
 from cpubisect.base.errors import UserError
-from cpubisect.base.metrics import CPU, INSTRUCTIONS
+from cpubisect.base.metrics import CPU, INSTRUCTIONS, reading
 from cpubisect.base.version import Version
 from cpubisect.builders.build import BuildSettings, Recipe
 from cpubisect.builders.carry import carry_out
@@ -42,7 +42,6 @@ from cpubisect.builders.recipes.toolchain import installed_toolchains
 from cpubisect.builders.redraw import draw_again
 from cpubisect.builders.trees.linker import why_no_redraws
 from cpubisect.history.history import History
-from cpubisect.records.readings import value
 from cpubisect.search.stats import Step, step
 from cpubisect.workloads import catalog
 from cpubisect.workloads.counters.choice import choose, examine
@@ -230,7 +229,7 @@ class Bench:
             )
             values = catalog.workload_of(self._engine).probe(request).values
         metric = INSTRUCTIONS if counting else CPU
-        return value(metric, values[metric])
+        return reading(metric, values[metric])
 
 
 def _size(artifact: Path) -> float:

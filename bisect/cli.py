@@ -414,7 +414,7 @@ def tests(engine: str | None, matrix: Path | None, as_json: bool) -> None:
     if as_json:
         plain = {
             name: [{"name": t.name, "group": t.group, "summary": t.summary, "writes": t.writes,
-                    "parameters": dict(t.parameters)} for t in listed]
+                    "spread_percent": t.spread_percent, "parameters": dict(t.parameters)} for t in listed]
             for name, listed in found.items()
         }  # fmt: skip
         click.echo(json.dumps(plain, indent=2))

@@ -216,6 +216,7 @@ class ProbeView(Shape):
     started: float
     seconds: float
     error: str | None
+    note: str = Field(description="what must be known of the samples; empty if nothing")
     commands: list[str]
     values: dict[str, list[float]]
     variables: dict[str, str]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from cpubisect.workloads.db_bench_command import Shape, Unit
 from cpubisect.workloads.probe import Test
+from cpubisect.workloads.repeatability import spread_percent
 
 # db_bench changed its own default of some of these between versions (cache_size: 8 MiB, then 32 MiB). One cache shard,
 # because keys spread over shards by a random id of the database, which moves the heap by 0.03 % of a seek; one thread
@@ -64,7 +65,9 @@ class _Entry(NamedTuple):
 
     def test(self, engine: str) -> Test:
         writes = self.shape.unit is Unit.WRITES or self.shape.background
-        return Test(self.name, engine, self.group, self.summary, writes, MappingProxyType({**self.base, **self.own}))
+        parameters = MappingProxyType({**self.base, **self.own})
+        spread = spread_percent(engine, self.name)
+        return Test(self.name, engine, self.group, self.summary, writes, parameters, spread)
 
 
 def _ops(instructions: str, clock: str) -> dict[str, str]:

@@ -23,7 +23,8 @@ class ProbeError(Exception):
 
 @dataclass(frozen=True)
 class Test:
-    """A named workload: `group` as in the catalogue; `parameters` are its settings with their defaults."""
+    """A named workload: `group` as in the catalogue; `parameters` are its settings with their defaults; counts of one
+    build are `spread_percent` apart, None where that is not known."""
 
     __test__ = False  # not a pytest class
 
@@ -33,6 +34,7 @@ class Test:
     summary: str
     writes: bool
     parameters: Mapping[str, str]
+    spread_percent: float | None = None
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Samples:
     what libraries did added to the functions that called them; `calls` maps (caller, callee) to the instructions per
     query that those calls cost, with all they call in turn (without the smallest, see counting.LEAST_CALL); `variables`
     are the server's settings as read from it (empty for db_bench); `commands` are the measuring command lines;
-    `seconds` is the wall time of the probe.
+    `seconds` is the wall time of the probe; `note` is what must be known of the samples, empty if that is nothing.
     """
 
     values: Mapping[str, tuple[float, ...]]
@@ -71,6 +73,7 @@ class Samples:
     commands: tuple[str, ...] = ()
     attributed: Mapping[str, float] = field(default_factory=dict)
     calls: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    note: str = ""
 
 
 class Workload(Protocol):

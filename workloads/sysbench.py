@@ -8,8 +8,10 @@ done, nothing dirty). The two parts below each start from that state, so neither
 
 **Instructions.** With a counter that slows the server (callgrind), a second server start on a copy of the data counts
 only inside the function that dispatches a statement, after every page was read and some queries were made. A run of one
-event is subtracted from a long one, so preparing the statements does not count. With one that does not (perf), all of
-the server's user-mode instructions during the runs of the clock count, its background threads included.
+event is subtracted from a long one, so preparing the statements does not count. Such counts are made until `repeats` of
+them in a row agree: what the server builds up while it runs, an adaptive hash index say, makes the first ones dearer.
+With one that does not (perf), all of the server's user-mode instructions during the runs of the clock count, its
+background threads included.
 
 **Clock.** The ordinary server's own CPU clock and context switches over several short sysbench runs. With `pin`, server
 and client share one CPU: handing a query from one to the other is then cheapest and varies least.
@@ -29,7 +31,7 @@ from cpubisect.base.tools import Tool
 from cpubisect.workloads.addresses import fixed_addresses
 from cpubisect.workloads.counters import clock
 from cpubisect.workloads.counters.choice import counter_of
-from cpubisect.workloads.counters.counting import HeavyCounter, LightCounter, PerOperation, slope
+from cpubisect.workloads.counters.counting import HeavyCounter, LightCounter, PerOperation, slope, until_steady
 from cpubisect.workloads.mysql.client import Client, Report
 from cpubisect.workloads.mysql.installation import Installation, Place, initialise, short_directory
 from cpubisect.workloads.mysql.plan import FIRST_SEED, Plan, events_for
@@ -94,6 +96,7 @@ class Sysbench:
             commands=tuple(commands),
             attributed=counted.attributed,
             calls=counted.calls,
+            note=counted.note,
         )
 
 
@@ -129,12 +132,14 @@ class _Servers:
 
 @dataclass(frozen=True)
 class _Counted:
-    """Instructions per query of each repeat, and their mean profiles: self cost, with what libraries did, by call."""
+    """Instructions per query of the counts that agree, and their mean profiles: self cost, with what libraries did, by
+    call; `note` says it if they do not agree."""
 
     costs: tuple[float, ...] = ()
     profile: Mapping[str, float] = field(default_factory=dict)
     attributed: Mapping[str, float] = field(default_factory=dict)
     calls: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    note: str = ""
 
 
 def _load(servers: _Servers) -> tuple[Place, dict[str, str]]:
@@ -195,22 +200,26 @@ def _count(servers: _Servers, loaded: Place, commands: list[str], counter: Heavy
         queries_per_event = max(1, first.queries // first.events)
         send(events_for(plan.warm_queries, queries_per_event))
         steered.begin(server.pid)
-        counted: list[PerOperation] = []
-        for _ in range(plan.repeats):
+
+        def count() -> PerOperation:
             few = send(plan.clients)
             low = steered.profile()
             if low.total == 0:
                 raise ProbeError(f"the server has no function {DISPATCH.rstrip('*')}: was it stripped?", place.log)
             many = send(plan.clients + events_for(plan.queries, queries_per_event))
             high = steered.profile()
-            counted.append(slope(low, high, many.queries - few.queries))
+            return slope(low, high, many.queries - few.queries)
+
+        steady = until_steady(count, plan.repeats, plan.most_counts(servers.script))
         words = client.run_command(seed=FIRST_SEED, events=events_for(plan.queries, queries_per_event), seconds=0)
         commands += [" ".join(server.command), " ".join(words)]
+    counted = steady.counts
     return _Counted(
         tuple(one.total for one in counted),
         _mean([one.functions for one in counted]),
         _mean([one.attributed for one in counted]),
         _mean([one.calls for one in counted]),
+        steady.note,
     )
 
 

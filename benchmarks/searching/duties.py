@@ -29,7 +29,8 @@ def bisect(host: Host, rule: Rule) -> Result:
     rows = [(int(sha), cpu_samples([row])[0], row.started) for sha, row in lab.series(Purpose.CLOCK)]
     data = digest([Reading(*one) for one in rows])
     answer = rule(Begun(host, {end: [value for number, value, _ in rows if number == end] for end in data.averages}))
-    if answer is None:
+    # That good itself is the culprit is no answer either.
+    if answer is None or answer.high < 1:
         return Result(NO_ANSWER)
     costs = {number: data.level * (1 + mean / 100) for number, mean in data.averages.items()}
     searched = Searched(task.line, _done(task, answer), costs, dict(host.failures), data.sigma)

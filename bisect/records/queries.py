@@ -61,6 +61,7 @@ class SampleRow:
     started: float
     error: str | None
     values: Mapping[str, tuple[float, ...]]
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ def samples(store: Store, bisection: int, test: str | None = None, metrics: Sequ
     rows = store.read(
         f"""
         SELECT probes.id, builds.sha, probes.build, probes.test, probes.purpose, probes.seconds, probes.started,
-            probes.error
+            probes.error, probes.note
         FROM probes JOIN builds ON builds.id = probes.build WHERE {condition} ORDER BY probes.id
         """,
         *parameters,

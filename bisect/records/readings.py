@@ -3,27 +3,18 @@
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
-from cpubisect.base.metrics import CPU, INSTRUCTIONS
+from cpubisect.base.metrics import CPU, INSTRUCTIONS, reading
 from cpubisect.records.store import ProbeRow
-
-
-def value(metric: str, samples: Sequence[float]) -> float:
-    """What the samples of one probe say: their mean, but the smallest of CPU time.
-
-    Load on a shared host only ever adds to that; measured across server restarts, the minimum of a few short runs
-    varies by about half as much as their mean.
-    """
-    return min(samples) if metric == CPU else fmean(samples)
 
 
 def instructions(rows: Sequence[ProbeRow]) -> list[float]:
     """Instructions per query, one value per probe."""
-    return [value(INSTRUCTIONS, row.values[INSTRUCTIONS]) for row in rows]
+    return [reading(INSTRUCTIONS, row.values[INSTRUCTIONS]) for row in rows]
 
 
 def cpu_samples(rows: Sequence[ProbeRow]) -> list[float]:
     """CPU microseconds per query, one value per probe: the smallest of its runs."""
-    return [value(CPU, row.values[CPU]) for row in rows]
+    return [reading(CPU, row.values[CPU]) for row in rows]
 
 
 def mean_profile(rows: Sequence[ProbeRow]) -> Mapping[str, float]:

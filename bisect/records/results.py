@@ -99,6 +99,10 @@ class FinishedProbe(Protocol):
         """Instructions per query by caller and callee."""
 
     @property
+    def note(self) -> str:
+        """What must be known of the samples; empty if nothing."""
+
+    @property
     def variables(self) -> Mapping[str, str]:
         """The server's settings."""
 

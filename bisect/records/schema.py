@@ -84,6 +84,7 @@ CREATE TABLE IF NOT EXISTS probes (
     commands JSON NOT NULL,
     attributed BLOB,
     calls BLOB,
+    note VARCHAR NOT NULL DEFAULT '',
     FOREIGN KEY (bisection) REFERENCES bisections (id) ON DELETE CASCADE,
     FOREIGN KEY (build) REFERENCES builds (id)
 )
@@ -174,6 +175,11 @@ def _add_calls(connection: sqlite3.Connection) -> None:
         connection.execute("ALTER TABLE probes ADD COLUMN calls BLOB")
 
 
+def _add_note(connection: sqlite3.Connection) -> None:
+    if "note" not in _columns(connection, "probes"):
+        connection.execute("ALTER TABLE probes ADD COLUMN note VARCHAR NOT NULL DEFAULT ''")
+
+
 def _index_probes_of_build(connection: sqlite3.Connection) -> None:
     connection.execute(PROBES_OF_BUILD)
 
@@ -208,6 +214,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _index_probes_of_build,
     _always_several_tests,
     _add_links,
+    _add_note,
 )
 """Applied in order, each once; the count of those applied is SQLite's `user_version`. Append, never edit."""
 

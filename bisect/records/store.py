@@ -73,7 +73,7 @@ class BuildRow:
 class ProbeRow:
     """A finished probe as stored; `error` says why it failed, `profile` maps functions to instructions/query (self
     cost), `attributed` the same with what libraries did for them (empty in stores of before that was kept); `started`
-    is in epoch seconds."""
+    is in epoch seconds; `note` is what must be known of its samples, empty if that is nothing."""
 
     id: int
     build: int
@@ -87,6 +87,7 @@ class ProbeRow:
     commands: tuple[str, ...]
     started: float
     attributed: Mapping[str, float] = field(default_factory=dict)
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -330,6 +331,7 @@ class Store(Database):
             "commands": list(result.commands) if result else [],
             "attributed": pack(result.attributed) if result else None,
             "calls": pack_calls(result.calls) if result and result.calls else None,
+            "note": result.note if result else "",
         }
         with self.writing() as connection:
             probe = insert(connection, "probes", values)
@@ -359,7 +361,7 @@ class Store(Database):
             }
         )
         rows = self.read(
-            "SELECT id, build, test, purpose, seconds, error, profile, variables, commands, started, attributed "
+            "SELECT id, build, test, purpose, seconds, error, profile, variables, commands, started, attributed, note "
             f"FROM probes WHERE {condition} ORDER BY id",
             *parameters,
         )

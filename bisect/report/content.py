@@ -176,7 +176,7 @@ def _group(group: Group) -> list[Block]:
 def _commits(told: Bisection) -> list[Section]:
     found = []
     for test in told.tests if told.commits else ():
-        rows = tuple(_row(commit, commit.values[test]) for commit in told.commits)
+        rows = tuple(_row(commit, commit.values[test], commit.notes.get(test, ())) for commit in told.commits)
         columns = (
             Column("commit"),
             *(Column(title, right=True) for title in ("instr/query", "cpu us/q", "build s")),
@@ -186,13 +186,14 @@ def _commits(told: Bisection) -> list[Section]:
     return found
 
 
-def _row(commit: Built, values: Mapping[str, Sequence[float]]) -> tuple[str, ...]:
+def _row(commit: Built, values: Mapping[str, Sequence[float]], notes: Sequence[str]) -> tuple[str, ...]:
     count, clock = values.get(INSTRUCTIONS), values.get(CPU)
     remarks = []
     if commit.outcome != "built":
         remarks.append(f"{commit.outcome}: {commit.first_error}")
     elif commit.first_error:
         remarks.append(f"probe: {commit.first_error}")
+    remarks += notes
     if commit.equal_to:
         remarks.append(f"code of {commit.equal_to[:12]}")
     if commit.repairs:

@@ -75,6 +75,11 @@ class HostLab:
         return self.test.name
 
     @property
+    def expected_spread(self) -> float:
+        """How far apart, in percent, counts of one build by the test are known to be; 0 where that is not known."""
+        return self.test.spread_percent or 0.0
+
+    @property
     def counts_instructions(self) -> bool:
         """Whether they can be counted here."""
         return self.counter is not Counter.NONE
@@ -417,8 +422,11 @@ class HostLab:
             counter=self.counter.value,
             error=error,
         )
-        values = {name: list(found) for name, found in samples.values.items()} if samples else {}
-        self.tell(events.ProbeFinished(sha=sha, purpose=str(purpose), seconds=seconds, error=error, values=values))
+        told = events.ProbeFinished(sha=sha, purpose=str(purpose), seconds=seconds, error=error)
+        if samples:
+            values = {name: list(found) for name, found in samples.values.items()}
+            told = replace(told, values=values, note=samples.note)
+        self.tell(told)
         return error is None
 
     def _request(self, build: BuildRow, purpose: Purpose, parameters: Mapping[str, str], work: Path) -> ProbeRequest:

@@ -98,12 +98,13 @@ class Plan:
     visible: float
 
 
-def counting_plan(counts: Counts, whole_percent: float, wanted: float | None) -> Plan:
-    """The plan for searching on instructions, given the ends' counts and their difference in percent.
+def counting_plan(counts: Counts, whole_percent: float, wanted: float | None, expected: float = 0.0) -> Plan:
+    """The plan for searching on instructions, given the ends' counts and their difference in percent, and how far
+    apart, in percent, counts of one build are `expected` to be: two of them may be close by chance.
 
     Repeats grow with the square of the spread over a quarter of the smallest step, as an error of a mean shrinks.
     """
-    spread = max(spread_percent(counts.good), spread_percent(counts.bad))
+    spread = max(spread_percent(counts.good), spread_percent(counts.bad), expected)
     floor = max(DEFAULT_MIN_STEP, abs(whole_percent) * SHARE_OF_WHOLE) if wanted is None else wanted
     repeats = min(MOST_REPEATS, max(1, ceil((spread / (floor / 4)) ** 2)))
     visible = NOISE_FACTOR * spread / repeats**0.5

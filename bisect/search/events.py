@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
-from cpubisect.base.metrics import CPU, INSTRUCTIONS
+from cpubisect.base.metrics import CPU, INSTRUCTIONS, reading
 
 
 @dataclass(frozen=True)
@@ -293,7 +293,8 @@ class ProbeStarted(Event):
 
 @dataclass(frozen=True)
 class ProbeFinished(Event):
-    """A probe has ended: `values` are its samples by metric; `error` says why there are none."""
+    """A probe has ended: `values` are its samples by metric, `note` is what must be known of them; `error` says why
+    there are none."""
 
     kind = "probe-finished"
     sha: str = ""
@@ -301,6 +302,7 @@ class ProbeFinished(Event):
     seconds: float = 0.0
     error: str | None = None
     values: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    note: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Its fields as plain data."""
@@ -312,10 +314,11 @@ class ProbeFinished(Event):
             return f"{self.sha[:12]} cannot be probed: {self.error}"
         shown = []
         if counts := self.values.get(INSTRUCTIONS):
-            shown.append(f"{counts[-1]:,.0f} instructions/query")
+            shown.append(f"{reading(INSTRUCTIONS, counts):,.0f} instructions/query")
         if clocks := self.values.get(CPU):
-            shown.append(f"{min(clocks):,.2f} cpu us/query")
-        return f"{self.sha[:12]} probed in {span(self.seconds)}: {', '.join(shown)}"
+            shown.append(f"{reading(CPU, clocks):,.2f} cpu us/query")
+        note = f" ({self.note})" if self.note else ""
+        return f"{self.sha[:12]} probed in {span(self.seconds)}: {', '.join(shown)}{note}"
 
 
 @dataclass(frozen=True)

@@ -73,8 +73,9 @@ class Recipe(Plain):
 class Built(Plain):
     """A commit that was built, or could not be, for this bisection (`made`) or for an earlier one.
 
-    `values` are its own samples by test and metric; `equal_to` is the commit whose code it has, and whose samples stand
-    in for those that it lacks. `first_error` says why it could not be built or probed.
+    `values` are its own samples by test and metric, `notes` by test what must be known of them; `equal_to` is the
+    commit whose code it has, and whose samples stand in for those that it lacks. `first_error` says why it could not be
+    built or probed.
     """
 
     sha: str
@@ -92,6 +93,7 @@ class Built(Plain):
     log: str
     values: Mapping[str, Mapping[str, tuple[float, ...]]]
     equal_to: str | None
+    notes: Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)

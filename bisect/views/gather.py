@@ -85,12 +85,17 @@ def _built(build: BuildRow, made: bool, subject: str, by_test: Mapping[str, Meas
         log=build.log,
         values={test: _values(probes) for test, probes in own.items()},
         equal_to=equal_to,
+        notes={test: notes for test, probes in own.items() if (notes := _notes(probes))},
     )
 
 
 def _values(probes: Sequence[SampleRow]) -> dict[str, tuple[float, ...]]:
     values = {m: tuple(v for probe in probes for v in probe.values.get(m, ())) for m in METRICS}
     return {metric: found for metric, found in values.items() if found}
+
+
+def _notes(probes: Sequence[SampleRow]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(probe.note for probe in probes if probe.note))
 
 
 def _recipe(recipe: Mapping[str, Any]) -> Recipe:

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cpubisect.base.metrics import CPU
+from cpubisect.base.metrics import CPU, reading
 from cpubisect.records import queries
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.queries import SampleRow
-from cpubisect.records.readings import value
 from cpubisect.records.store import ProbeRow, Store
 from cpubisect.search.costs import CallGraph
 from cpubisect.search.question import Question
@@ -49,7 +48,7 @@ class Measured:
         purpose = Purpose.CLOCK if metric == CPU else Purpose.SEARCH
         own = [row for row in self.own.get(sha, ()) if row.values.get(metric)]
         searched = [row for row in own if row.purpose == purpose]
-        return [value(metric, row.values[metric]) for row in searched or own]
+        return [reading(metric, row.values[metric]) for row in searched or own]
 
 
 def measured(probes: Iterable[SampleRow], stand_ins: Mapping[str, str]) -> Measured:

@@ -44,6 +44,7 @@ def samples(count: float) -> Samples:
         ("run it",),
         {"f(int)": 4.5},
         {("f(int)", "g"): 1.0},
+        "not steady",
     )
 
 
@@ -73,6 +74,7 @@ def test_what_was_stored_comes_back(store: Store) -> None:
     assert probe.profile == {"f(int)": 3.5}
     assert probe.attributed == {"f(int)": 4.5}
     assert probe.variables == {"a": "ON"}
+    assert probe.note == "not steady"
     assert spent(reopened, [bisection])[bisection].probe_seconds == 2.5
 
 

@@ -2,8 +2,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpubisect.search.ends import DEFAULT_MIN_STEP, MOST_REPEATS, Counts, changed_defaults, counting_plan, ruled_out
-from cpubisect.search.stats import Step
+from cpubisect.search.ends import (
+    DEFAULT_MIN_STEP,
+    MOST_REPEATS,
+    NOISE_FACTOR,
+    Counts,
+    changed_defaults,
+    counting_plan,
+    ruled_out,
+)
+from cpubisect.search.stats import Step, spread_percent
 
 
 def test_an_exact_counter_needs_one_probe_and_sees_small_steps() -> None:
@@ -24,6 +32,17 @@ def test_noise_raises_repeats_and_never_promises_more_than_it_can_see(spread: fl
     assert 1 <= plan.repeats <= MOST_REPEATS
     assert plan.min_step >= plan.visible
     assert plan.min_step >= wanted
+
+
+@given(st.floats(0.0, 3.0), st.floats(0.01, 3.0), st.floats(0.1, 20.0))
+def test_ends_that_agree_by_chance_are_not_taken_for_exact(seen: float, expected: float, wanted: float) -> None:
+    counts = Counts([100.0 - seen / 2, 100.0 + seen / 2], [100.0, 100.0])
+    plan, naive = counting_plan(counts, 5.0, wanted, expected), counting_plan(counts, 5.0, wanted)
+    if expected <= spread_percent(counts.good):
+        assert plan == naive
+    else:
+        assert plan.visible == pytest.approx(NOISE_FACTOR * expected / plan.repeats**0.5)
+        assert plan.repeats >= naive.repeats
 
 
 def test_a_step_is_ruled_out_where_its_interval_leaves_no_room_for_it() -> None:

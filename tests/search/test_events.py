@@ -69,6 +69,10 @@ def test_an_unknown_kind_is_no_error_and_says_nothing() -> None:
             events.BuildFinished(sha=SHA, outcome="failed", first_error="x.h: no"),
             "0123456789ab does not build (failed): x.h: no",
         ),
+        (
+            events.ProbeFinished(sha=SHA, seconds=2.0, values={INSTRUCTIONS: [900.0, 1100.0]}, note="not steady"),
+            "0123456789ab probed in 2.0 s: 1,000 instructions/query (not steady)",
+        ),
         (events.ProbeFinished(sha=SHA, error="crash"), "0123456789ab cannot be probed: crash"),
         (
             events.Price(builds=3, most_builds=8, seconds=21.0),

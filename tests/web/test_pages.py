@@ -1,5 +1,6 @@
 """Every page, as a browser without JavaScript gets it, over a real finished bisection."""
 
+import json
 import re
 import shutil
 from dataclasses import replace
@@ -14,7 +15,10 @@ from web_home import Known, application
 from cpubisect.base.home import Home
 from cpubisect.base.metrics import CPU, INSTRUCTIONS, Counter
 from cpubisect.records.purpose import Purpose
+from cpubisect.records.registry import Registry
 from cpubisect.records.store import Store
+from cpubisect.report.form import Form
+from cpubisect.report.render import render
 from cpubisect.search.events import read
 from cpubisect.search.verdict import Answer
 from cpubisect.workloads.probe import Samples
@@ -152,6 +156,24 @@ def test_another_counter_is_not_mixed_in(known: Known, tmp_path: Path) -> None:
     assert before is not None
     assert after is not None
     assert before["groups"][0]["lines"][0] in after["groups"][0]["lines"]
+
+
+def test_a_count_that_is_not_steady_is_said_to_be_so(known: Known, tmp_path: Path) -> None:
+    shutil.copytree(known.home, tmp_path / "home", ignore=shutil.ignore_patterns("ccache"))
+    home = Home(tmp_path / "home")
+    store = Store(home.store)
+    build = next(build for build, _ in store.builds(1) if build.sha == known.culprit)
+    parameters = store.bisection(1).question.parameters["readrandom"]
+    note = "not steady: the last 2 of 8 counts are 3.00 % apart"
+    found = Samples({INSTRUCTIONS: (9e9,)}, Counter.CALLGRIND, parameters, 1.0, note=note)
+    counter = "callgrind"
+    store.add_probe(1, build.id, Purpose.SEARCH, "readrandom", parameters, 1.0, found, seconds=1.0, counter=counter)
+    probe = store.probes(1)[-1]
+    assert note in application(home.root).test_client().get(f"/bisections/1/probes/{probe.id}").text
+    registry = Registry(home, store)
+    (told,) = (one for one in json.loads(render(registry, 1, Form.JSON))["commits"] if one["sha"] == known.culprit)
+    assert told["notes"] == {"readrandom": [note]}
+    assert note in render(registry, 1, Form.MARKDOWN).decode()
 
 
 def test_a_step_in_cpu_time_is_shown_while_it_is_searched_for(known: Known, tmp_path: Path) -> None:

@@ -306,6 +306,15 @@ def test_two_probes_agree(artifact: Path, tmp_path: Path, point_query: Samples) 
     assert again.variables == point_query.variables
 
 
+def test_what_an_adaptive_hash_index_costs_until_it_is_built_does_not_count(artifact: Path, tmp_path: Path) -> None:
+    probed = WORKLOAD.probe(
+        _request(artifact, tmp_path, "point-query", repeats="2", **{"mysqld.innodb_adaptive_hash_index": "ON"})
+    )
+    assert probed.variables["innodb_adaptive_hash_index"] == "ON"
+    assert probed.note == ""
+    assert probed.values[INSTRUCTIONS][0] == pytest.approx(probed.values[INSTRUCTIONS][1], rel=0.0005)
+
+
 def test_a_planted_cost_is_seen(artifact: Path, tmp_path: Path, point_query: Samples) -> None:
     slower = WORKLOAD.probe(_request(artifact, tmp_path, "point-query", **{"mysqld.performance_schema": "ON"}))
     assert slower.variables["performance_schema"] == "ON"

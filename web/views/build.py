@@ -78,6 +78,7 @@ def probe_view(registry: Registry, bisection: int, probe: int) -> ProbeView:
         started=row.started,
         seconds=row.seconds,
         error=row.error,
+        note=row.note,
         commands=list(row.commands),
         values={metric: list(found) for metric, found in row.values.items()},
         variables=dict(row.variables),

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from cpubisect.base.errors import Missing, UserError
-from cpubisect.base.metrics import CPU, INSTRUCTIONS, QPS
+from cpubisect.base.metrics import CPU, INSTRUCTIONS, QPS, reading
 from cpubisect.records import compared
 from cpubisect.records.compared import Probed
-from cpubisect.records.readings import value
 from cpubisect.records.registry import Registry
 from cpubisect.web.models import Cell, ComparedBuild, ComparedGroup, ComparedTest, Comparison
 from cpubisect.web.service.catalog import groups_by_test
@@ -115,6 +114,6 @@ def _measured(registry: Registry, column: ComparedBuild) -> dict[_Key, dict[str,
             key = _Key(sample.test, tuple(sorted(sample.parameters.items())), sample.counter)
             runs.setdefault(key, {}).setdefault(sample.metric, {}).setdefault(sample.probe, []).append(sample.value)
     return {
-        key: {metric: fmean(value(metric, found) for found in by_probe.values()) for metric, by_probe in own.items()}
+        key: {metric: fmean(reading(metric, found) for found in by_probe.values()) for metric, by_probe in own.items()}
         for key, own in runs.items()
     }

@@ -6,7 +6,7 @@ one that counts beside the clock, in the same runs, or one that needs runs of it
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +27,15 @@ TRIAL = ("sh", "-c", "i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done")
 
 TRIAL_MINIMUM = 100_000
 """The loop retires millions of instructions; a counter that exists but does not count shows (almost) nothing."""
+
+
+STEADY_PERCENT = 0.05
+"""Successive counts of one server that differ by more are not steady yet. A tenth of the smallest step that is looked
+for by default; while MySQL 5.6.27 builds its adaptive hash index, they differ by 2 to 9 %, and then by 0.004 %."""
+
+MOST_COUNTS = 12
+"""So often a server is counted at most until its counts are steady: MySQL 5.6.27 with its own defaults, whose adaptive
+hash index grows all the while, takes seven counts of 4,000 point queries each."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +134,40 @@ class HeavyCounter(InstructionCounter):
 
         `out` is where profiles go, with a running number; `scratch` a directory whose path is short enough for pipes.
         """
+
+
+@dataclass(frozen=True)
+class Steady:
+    """The last of some successive counts of the same work; `note` says it if they do not agree, and is empty if they
+    do."""
+
+    counts: tuple[PerOperation, ...]
+    note: str = ""
+
+
+def agree(totals: Sequence[float]) -> bool:
+    """Whether all of these are within STEADY_PERCENT of each other."""
+    return max(totals) - min(totals) <= max(totals) * STEADY_PERCENT / 100
+
+
+def until_steady(count: Callable[[], PerOperation], wanted: int, most: int = MOST_COUNTS) -> Steady:
+    """Count until the last `wanted` counts agree, `most` times at most; what was counted before those still warmed up.
+
+    A single one has none to agree with, and is taken as it is.
+    """
+    counts: list[PerOperation] = []
+    while len(counts) < wanted or (len(counts) < most and not agree(_totals(counts[-wanted:]))):
+        counts.append(count())
+    last = tuple(counts[-wanted:])
+    totals = _totals(last)
+    if agree(totals):
+        return Steady(last)
+    apart = (1 - min(totals) / max(totals)) * 100
+    return Steady(last, f"not steady: the last {wanted} of {len(counts)} counts are {apart:.3f} % apart")
+
+
+def _totals(counts: Sequence[PerOperation]) -> list[float]:
+    return [one.total for one in counts]
 
 
 def slope(low: Profile, high: Profile, operations: int) -> PerOperation:

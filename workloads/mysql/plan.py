@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cpubisect.base.errors import UserError
+from cpubisect.workloads.counters.counting import MOST_COUNTS
 from cpubisect.workloads.mysql.tests import SERVER_PREFIX, Script
 
 FIRST_SEED = 10
@@ -64,7 +65,19 @@ class Plan:
                 "leave tables and clients at 1",
             )
         # A draining test's events are one query each; one client sends one more before each part.
-        self.deck(script).take(1 + self.warm_queries + self.repeats * (2 + self.queries))
+        self.deck(script).take(1 + self.warm_queries + self.repeats * self._rows_counted)
+
+    def most_counts(self, script: Script) -> int:
+        """How often instructions may be counted until that is steady; a draining test has rows for so many only."""
+        if not script.draining:
+            return MOST_COUNTS
+        left = self.rows * self.tables - 1 - self.warm_queries
+        return min(MOST_COUNTS, left // self._rows_counted)
+
+    @property
+    def _rows_counted(self) -> int:
+        """Rows that one count of a draining test removes, by its short run and its long one."""
+        return 2 + self.queries
 
     def deck(self, script: Script) -> "Deck":
         """A fresh deck for the runs of one server start."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cpubisect.workloads.probe import Test
+from cpubisect.workloads.repeatability import spread_percent
 
 LUA = Path(__file__).parent.parent / "lua"
 
@@ -30,9 +31,10 @@ COMMON: Mapping[str, str] = {
 """What every test can be told, all as strings, beside its own `rows`, `queries` and `warm-queries`.
 
 `rows` are in each of `tables`, `clients` is the number of connections. The clock runs for `seconds`, split into
-`samples` runs of whole seconds. Instructions are counted over `queries` statements, `repeats` times, after
-`warm-queries`. `distribution` is sysbench's `rand-type`; `db-ps-mode` is `auto` or, for plain statements, `disable`;
-`pin` `yes` puts server and client on one CPU; `defaults` `server` leaves the server its own defaults.
+`samples` runs of whole seconds. Instructions are counted over `queries` statements after `warm-queries`, until
+`repeats` counts in a row agree. `distribution` is sysbench's `rand-type`; `db-ps-mode` is `auto` or, for plain
+statements, `disable`; `pin` `yes` puts server and client on one CPU; `defaults` `server` leaves the server its own
+defaults.
 """
 
 
@@ -70,7 +72,8 @@ def _script(
     """`settable` maps a script's option to the parameter it takes its value from and that parameter's default."""
     own = dict((settable or {}).values())
     numbers = {"rows": str(rows), "queries": str(queries), "warm-queries": str(warm)}
-    test = Test(name, "mysql", group, summary, group == WRITE, {**numbers, **own, **COMMON})
+    parameters = {**numbers, **own, **COMMON}
+    test = Test(name, "mysql", group, summary, group == WRITE, parameters, spread_percent("mysql", name))
     names = {option: parameter for option, (parameter, _) in (settable or {}).items()}
     return Script(test, script, options or {}, names, draining)
 
