@@ -9,12 +9,7 @@ from cpubisect.records.purpose import Purpose
 from cpubisect.records.readings import cpu_samples, instructions, mean_profile
 from cpubisect.records.store import ProbeRow
 from cpubisect.run.classes import merged_lines, narrow, search
-from cpubisect.run.exact import cost
-from cpubisect.run.loop import Searched
-from cpubisect.run.measuring import Beside, Lab, Unobservable, clock_rounds, rounds
-from cpubisect.run.wording import reasons
-from cpubisect.search import events
-from cpubisect.search.confirmation import (
+from cpubisect.run.evidence import (
     COUNTS,
     DOUBT_SIGMAS,
     FAR_SHARE,
@@ -25,6 +20,11 @@ from cpubisect.search.confirmation import (
     rounds_for,
     shown,
 )
+from cpubisect.run.exact import cost
+from cpubisect.run.loop import Searched
+from cpubisect.run.measuring import Beside, Lab, Unobservable, clock_rounds, rounds
+from cpubisect.run.wording import reasons
+from cpubisect.search import events
 from cpubisect.search.costs import Cost, by_bare_name, function_changes
 from cpubisect.search.ends import Regime, Yardstick, changed_variables, ruled_out
 from cpubisect.search.exact import Found
