@@ -20,7 +20,8 @@ ENDS = 10
 
 @np.errstate(divide="ignore", invalid="ignore")
 def search(host: Bench) -> Answer | None:
-    """Observe where it says until it is sure of one commit; its best guess when it is asked for that.
+    """Observe where it says until it is sure of one commit; its best guess when it is asked for that. None if it takes
+    the good end itself for bad.
 
     A failed build is recorded the way the package offers (its own `run` would take it for a failing test), and the
     nearest commit that builds is observed in its place.
@@ -44,7 +45,7 @@ def search(host: Bench) -> Answer | None:
             number = min(candidates, key=partial(_distance, wanted))
         bisector.record(last - number, host.probe(number) > cut)
     found = last - int(np.argmax(bisector.distribution))
-    return Answer(found - 1, found, float(bisector.distribution.max()))
+    return Answer(found - 1, found, float(bisector.distribution.max())) if found else None
 
 
 def _distance(wanted: int, number: int) -> int:

@@ -100,8 +100,8 @@ def test_nothing_is_searched_where_the_ends_do_not_differ() -> None:
 
 
 def test_a_rule_that_is_never_sure_is_asked_for_its_answer() -> None:
-    """The cut tells nothing where the commits do not differ."""
-    host = Host(World(size=64, step=0).draw(1, 1))
+    """The cut tells little where the step is a fifth of the noise."""
+    host = Host(World(size=64, step=0.2).draw(1, 2))
     answer = bayesect.search(Begun(host))
     assert answer is not None
     assert answer.probability is not None
@@ -124,6 +124,13 @@ def test_readings_that_were_there_come_first_and_are_free() -> None:
     assert begun.probe_times(5, 3)[:2] == [1.0, 2.0]
     assert host.probes == 1
     assert begun.builds == 0
+
+
+def test_nothing_is_found_where_the_good_end_is_taken_for_bad() -> None:
+    """The cut tells nothing where the commits do not differ."""
+    host = Host(World(size=64, step=0).draw(1, 1))
+    assert bayesect.search(Begun(host)) is None
+    assert host.probes == LIMIT
 
 
 class Levels(Begun):
