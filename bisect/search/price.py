@@ -1,7 +1,9 @@
 """PURE: what measuring a commit costs in seconds: nothing is built twice, and neighbours share most compilations."""
 
-from collections.abc import Collection
+from bisect import bisect_left
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 NEIGHBOUR = 0.3
 POWER = 0.9
@@ -24,8 +26,17 @@ class Prices:
         """What measuring a number takes whose commit is at `position`."""
         if number in self.free:
             return self.probe_s
-        nearest = min((abs(position - built) for built in self.positions), default=10**6)
+        nearest = min((abs(position - built) for built in self._beside(position)), default=10**6)
         return self.probe_s + self.full_build_s * build_share(nearest)
+
+    def _beside(self, position: int) -> Sequence[int]:
+        """The built places next to one, before it and from it on."""
+        place = bisect_left(self._sorted, position)
+        return self._sorted[max(0, place - 1) : place + 1]
+
+    @cached_property
+    def _sorted(self) -> list[int]:
+        return sorted(self.positions)
 
 
 def build_share(distance: float) -> float:
