@@ -107,7 +107,7 @@ class _Drawing(Job):
             started = time.monotonic()
             self.builder.compile(shop)
             self.link_seconds.append(time.monotonic() - started)
-            if not linker.used.exists():
+            if not linker.made(self.builder.linked(shop)):
                 message = "link: error: the build links by another linker than the one it is given"
                 raise CommandFailed(Finished(("link",), 1, 0.0, 0.0, 0, False, message))
             self.outputs[link] = collect(self.builder, shop, self.work)

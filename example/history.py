@@ -3,7 +3,8 @@
 The engine is `minikv`; its base sources are in `tree/`, what happened to them in the modules `release_*`. From v1.0.0
 to v1.4.0 it holds, on purpose: a step of seeks inside a merged branch (the culprit) whose neighbours lack a standard
 header, a smaller step and an improvement on the main line, a step of gets alone, cost that only moved, commits that
-lack a header of their own, five commits in a row that no repair can build, and a merge that changes nothing.
+lack a header of their own, five commits in a row that no repair can build, and a merge that changes nothing. What may
+follow v1.4.0 (`placement`) changes the layout alone.
 """
 
 import os
@@ -16,6 +17,7 @@ import click
 
 from cpubisect.base.errors import UserError
 from cpubisect.example import release_1_1, release_1_2, release_1_3, release_1_4
+from cpubisect.example.placement import STEPS as PLACEMENT
 from cpubisect.example.step import Commit, Merge, Step, Tag, Tree, apply
 
 GOOD, BAD = "v1.0.0", "v1.4.0"
@@ -108,16 +110,17 @@ def base_tree() -> Tree:
     return {str(path.relative_to(root)): path.read_text() for path in root.rglob("*") if path.is_file()}
 
 
-def generate(target: Path) -> Generated:
+def generate(target: Path, *, placement: bool = False) -> Generated:
     """Create the repository, with the last commit checked out, in `target`: a new or empty directory.
 
+    With `placement`, the commits of that module follow the last release; all before have the same names either way.
     Raises UserError if `target` is in use or git fails.
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UserError(f"{target} is not an empty directory", "name one that does not exist yet")
     target.mkdir(parents=True, exist_ok=True)
     stream = _Stream()
-    main_line, branches = _play(stream)
+    main_line, branches = _play(stream, (*STEPS, *(PLACEMENT if placement else ())))
     _git(target, "init", "--quiet", "--template=", "--object-format=sha1", "--initial-branch=main")
     _git(target, "fast-import", "--quiet", "--export-marks=.git/marks", stdin=b"".join(stream.chunks))
     _git(target, "reset", "--quiet", "--hard")
@@ -134,11 +137,11 @@ def generate(target: Path) -> Generated:
     )
 
 
-def _play(stream: _Stream) -> tuple[list[int], dict[str, list[int]]]:
-    """Write all steps to the stream; returns the marks of the main line and of each merge's branch."""
+def _play(stream: _Stream, steps: Sequence[Step]) -> tuple[list[int], dict[str, list[int]]]:
+    """Write steps to the stream; returns the marks of the main line and of each merge's branch."""
     main = [stream.commit("Import minikv", base_tree(), ())]
     branches: dict[str, list[int]] = {}
-    for step in STEPS:
+    for step in steps:
         tip = main[-1]
         match step:
             case Tag():
@@ -188,10 +191,11 @@ def _git(directory: Path, *arguments: str, stdin: bytes = b"") -> None:
 
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path))
-def main(directory: Path) -> None:
+@click.option("--placement", is_flag=True, help="Add commits after the last release that only move code.")
+def main(directory: Path, placement: bool) -> None:
     """Write the example repository to DIRECTORY."""
     try:
-        generated = generate(directory)
+        generated = generate(directory, placement=placement)
     except UserError as error:
         raise click.ClickException(str(error)) from None
     click.echo(f"{generated.path}: {len(generated.main_line)} commits on main, from {GOOD} to {BAD}")

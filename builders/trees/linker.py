@@ -8,6 +8,7 @@ Compilers of both families look for their linker in COMPILER_PATH first, so that
 flag of its own: all that it compiled before stays as it is.
 """
 
+import hashlib
 import re
 import shlex
 import shutil
@@ -28,10 +29,15 @@ _OLDEST = 13
 
 @dataclass(frozen=True)
 class Linker:
-    """One that links in an order of its own: `environment` makes compilers use it, `used` is there once one has."""
+    """One that links in an order of its own: `environment` makes compilers use it, `build_id` is what it stamps into
+    all that it links."""
 
     environment: dict[str, str]
-    used: Path
+    build_id: bytes
+
+    def made(self, program: Path) -> bool:
+        """Whether a program was linked by it."""
+        return self.build_id in program.read_bytes()
 
 
 def why_no_redraws(path: str | None = None) -> str:
@@ -56,11 +62,12 @@ def shuffling_linker(directory: Path, seed: int, path: str | None = None) -> Lin
     if program is None:
         raise FileNotFoundError(PROGRAM)
     directory.mkdir()
-    used = directory / "used"
+    build_id = hashlib.sha256(b"in order %d" % seed).digest()
     shuffling = [f"--shuffle-sections={name}={seed}" for name in _SHUFFLED]
-    command = shlex.join([program, "-z", "keep-text-section-prefix", *shuffling])
-    script = f'#!/bin/sh\n: >{shlex.quote(str(used))}\nexec {command} "$@"\n'
+    options = ["-z", "keep-text-section-prefix", *shuffling, f"--build-id=0x{build_id.hex()}"]
+    # Of several build ids the last counts: compilers ask for one of their own.
+    script = f'#!/bin/sh\nexec {shlex.quote(program)} "$@" {shlex.join(options)}\n'
     for name in _NAMES:
         (directory / name).write_text(script)
         (directory / name).chmod(0o755)
-    return Linker({"COMPILER_PATH": str(directory)}, used)
+    return Linker({"COMPILER_PATH": str(directory)}, build_id)

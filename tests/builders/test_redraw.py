@@ -130,9 +130,10 @@ def test_what_cmake_and_ninja_link_is_linked_again_too(tmp_path: Path, toolchain
     [
         ("cp main.o $@", "another linker"),
         ("$(CXX) -B$(CURDIR)/own -o $@ main.o", "another linker"),
+        ("echo 'int n;' | $(CXX) -shared -xc++ - -o probe.so; cp own/ld $@", "another linker"),
         ('[ -z "$$COMPILER_PATH" ] && $(CXX) -o $@ main.o', "Error 1"),
     ],
-    ids=["none", "own", "fails"],
+    ids=["none", "own", "of another", "fails"],
 )
 def test_a_tree_that_does_not_link_by_it_has_no_redraws(tmp_path: Path, link: str, said: str) -> None:
     own = '#!/bin/sh\nexec /usr/bin/ld "$@"\n'

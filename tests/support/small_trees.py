@@ -59,7 +59,8 @@ def recipe_for(sha: str, *, toolchain: Toolchain = TOOLCHAINS[0], **fields: Any)
 
 def settings_in(directory: Path, **fields: Any) -> BuildSettings:
     """Settings with a compiler cache and patches of their own."""
-    return BuildSettings(ccache_dir=directory / "ccache", patches_dir=directory / "patches", **fields)
+    places: dict[str, Any] = {"ccache_dir": directory / "ccache", "patches_dir": directory / "patches"}
+    return BuildSettings(**{**places, **fields})
 
 
 def state_of(repository: Path) -> tuple[object, ...]:
