@@ -12,3 +12,8 @@ def fixed_addresses() -> tuple[str, ...]:
     containers do."""
     prefix = ("setarch", "-R")
     return prefix if run([*prefix, "true"], timeout_s=30).ok else ()
+
+
+OWN_HEAPS = {"MALLOC_ARENA_MAX": "4096"}
+"""The variable that gives each thread of a process a heap of its own. By default glibc has eight for each core: where
+there are more threads, it depends on who comes first which of them share one, and so what allocating costs."""

@@ -20,10 +20,10 @@ since it cannot do what was asked. Examples:
 
 **Cost.** Instructions and CPU time are slopes between two runs that differ in the number of operations alone: start,
 open and close cancel. Client and engine are one process and all of its threads count: flushing is part of a write.
-Instructions of whole probes agree to about 0.01 %: the rest is some 20,000 instructions for the digits of timestamps in
-the engine's log, so cheap operations want more of them in `instructions_ops`. The `...whilewriting` tests, where
-threads interleave by chance, agree to 0.05 %. With several `clients`, `cache_numshardbits` should be raised: the
-defaults have a cache of one shard.
+Instructions of whole probes agree to 0.01 % in tests that read, 0.02 % in tests that write, and 0.05 % where another
+thread writes meanwhile (docs/repeatability.md): most of it is some 20,000 instructions for the digits of timestamps in
+the engine's log, so cheap operations want more of them in `instructions_ops`. With several `clients`,
+`cache_numshardbits` should be raised: the defaults have a cache of one shard.
 """
 
 import os

@@ -98,7 +98,7 @@ _CATALOGUE = (
     ),
     _Entry(
         "readseq", Shape("readseq", Unit.PASSES), _RANGE, "read all rows in key order (cost is per row)",
-        _LOADED, _ops("20000,200000", "200000,4000000"),
+        _LOADED, _ops("20000,400000", "200000,4000000"),
     ),
     _Entry(
         "readwhilewriting", Shape("readwhilewriting", Unit.READS, background=True), _POINT,

@@ -28,10 +28,18 @@ from typing import Self, TypeVar
 
 from cpubisect.base.metrics import CONTEXT_SWITCHES, CPU, INSTRUCTIONS, QPS
 from cpubisect.base.tools import Tool
-from cpubisect.workloads.addresses import fixed_addresses
+from cpubisect.workloads.addresses import OWN_HEAPS, fixed_addresses
 from cpubisect.workloads.counters import clock
 from cpubisect.workloads.counters.choice import counter_of
-from cpubisect.workloads.counters.counting import HeavyCounter, LightCounter, PerOperation, slope, until_steady
+from cpubisect.workloads.counters.counting import (
+    STEADY_PERCENT,
+    STEADY_WRITES_PERCENT,
+    HeavyCounter,
+    LightCounter,
+    PerOperation,
+    slope,
+    until_steady,
+)
 from cpubisect.workloads.mysql.client import Client, Report
 from cpubisect.workloads.mysql.installation import Installation, Place, initialise, short_directory
 from cpubisect.workloads.mysql.plan import FIRST_SEED, Plan, events_for
@@ -184,16 +192,18 @@ def _count(servers: _Servers, loaded: Place, commands: list[str], counter: Heavy
                 place,
                 options,
                 launcher=launcher,
-                variables=steered.environment,
+                variables={**steered.environment, **OWN_HEAPS},
                 patience_s=600.0,
             )
         )
+        server.rest()
         if servers.script.test.writes:
             stack.enter_context(server.old_snapshot())
         client = servers.client(server)
         _read_every_page(server, plan)
 
         def send(events: int) -> Report:
+            server.rest()
             return client.run(seed=deck.next_seed(), events=events, first=deck.take(events), timeout_s=_RUN_TIMEOUT_S)
 
         first = send(plan.clients)
@@ -210,7 +220,8 @@ def _count(servers: _Servers, loaded: Place, commands: list[str], counter: Heavy
             high = steered.profile()
             return slope(low, high, many.queries - few.queries)
 
-        steady = until_steady(count, plan.repeats, plan.most_counts(servers.script))
+        percent = STEADY_WRITES_PERCENT if servers.script.test.writes else STEADY_PERCENT
+        steady = until_steady(count, plan.repeats, plan.most_counts(servers.script), percent)
         words = client.run_command(seed=FIRST_SEED, events=events_for(plan.queries, queries_per_event), seconds=0)
         commands += [" ".join(server.command), " ".join(words)]
     counted = steady.counts
@@ -272,6 +283,7 @@ def _time(
 def _read_every_page(server: Server, plan: Plan) -> None:
     """Bring both indexes into memory: a page's first read verifies its checksum, which costs more than most queries."""
     for table in plan.table_names:
+        server.rest()
         server.execute(
             [
                 f"SELECT COUNT(*), SUM(LENGTH(pad)) FROM {table} FORCE INDEX (PRIMARY)",

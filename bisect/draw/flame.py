@@ -26,7 +26,8 @@ LEVELS = (0.05, 0.2, 0.5)
 """A change of this part of the whole query's has level 1, 2, 3; a smaller one counts as unchanged."""
 
 NOISE = 1e-4
-"""A change of less than this part of the whole counts as unchanged: two counts of one build agree to 0.01 %."""
+"""A change of less than this part of the whole counts as unchanged: two counts of one build that only reads agree to
+0.01 % (docs/repeatability.md)."""
 
 NARROWEST = 300
 """A picture has so many pixels at least."""

@@ -12,7 +12,7 @@ from cpubisect.workloads.catalog import tests_of as all_of
 @pytest.mark.parametrize(
     ("engine", "test", "given", "says"),
     [
-        ("rocksdb", "readseq", {"rows": "200000"}, "same number of passes over all rows"),
+        ("rocksdb", "readseq", {"rows": "300000"}, "same number of passes over all rows"),
         ("rocksdb", "seekrandom", {"rows": "abc"}, "rows must be a number from 1"),
         ("rocksdb", "seekrandom", {"repeats": "0"}, "repeats must be a number from 1"),
         ("rocksdb", "seekrandom", {"load": "fillseq:x"}, "NAME:WRITES"),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cpubisect.workloads.counters.counting import (
@@ -74,18 +74,18 @@ def test_the_last_counts_agree_or_it_is_said(totals: list[float], wanted: int, m
     steady, made = counted(totals, wanted, most)
     last = totals_of(steady)
     assert len(last) == wanted <= made <= max(wanted, most)
-    assert bool(steady.note) == (not agree(last))
+    assert bool(steady.note) == (not agree(last, STEADY_PERCENT))
     # It stopped as early as it could, and what it took is the end of what was counted.
     series = [*totals, *[totals[-1]] * made][:made]
     assert last == series[-wanted:]
-    assert not any(agree(series[end - wanted : end]) for end in range(wanted, made))
+    assert not any(agree(series[end - wanted : end], STEADY_PERCENT) for end in range(wanted, made))
 
 
-@given(base=st.floats(1.0, 1e9), percent=st.floats(0.0, 1.0))
-def test_agreeing_is_within_the_tolerance(base: float, percent: float) -> None:
-    away = base * (1 - percent / 100)
-    if abs(percent - STEADY_PERCENT) > 1e-6:
-        assert agree([base, away]) == agree([away, base]) == (percent < STEADY_PERCENT)
+@given(base=st.floats(1.0, 1e9), apart=st.floats(0.0, 5.0), percent=st.floats(0.01, 5.0))
+def test_agreeing_is_within_the_tolerance(base: float, apart: float, percent: float) -> None:
+    assume(abs(apart - percent) > 1e-6)
+    away = base * (1 - apart / 100)
+    assert agree([base, away], percent) == agree([away, base], percent) == (apart < percent)
 
 
 @pytest.mark.parametrize(("rows", "most"), [("100000", MOST_COUNTS), ("13007", 3), ("9005", 2)])

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from pymysql.cursors import Cursor
 
 from cpubisect.base.version import Version
 from cpubisect.workloads.addresses import fixed_addresses
+from cpubisect.workloads.counters import clock
 from cpubisect.workloads.mysql.installation import (
     Installation,
     Place,
@@ -72,6 +74,18 @@ def test_it_answers_on_its_socket_only_and_stops_in_order(prepared: _Prepared) -
         assert not server.alive
     with _start(prepared) as again, again.cursor() as cursor:
         assert cursor.execute("SHOW DATABASES LIKE 'kept'") == 1
+
+
+def test_it_rests_once_nothing_is_running(prepared: _Prepared) -> None:
+    with _start(prepared) as server, ThreadPoolExecutor(1) as pool:
+        before = clock.cpu_ns(server.pid)
+        working = pool.submit(server.execute, ["DO BENCHMARK(5000000, MD5('x'))"], None)
+        while clock.cpu_ns(server.pid) < before + 50_000_000:
+            assert not working.done()
+        server.rest(60.0)
+        with server.cursor() as cursor:
+            assert cursor.execute("SELECT 1 FROM information_schema.processlist WHERE info LIKE 'DO BENCH%'") == 0
+        working.result()
 
 
 def test_the_server_has_the_values_that_the_settings_pin(prepared: _Prepared) -> None:

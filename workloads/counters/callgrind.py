@@ -216,7 +216,7 @@ class Steering:
 
 
 class Callgrind(HeavyCounter):
-    """Valgrind's callgrind, which repeats exactly and slows a program many times."""
+    """Valgrind's callgrind, which counts every instruction and slows a program many times."""
 
     name = Counter.CALLGRIND
     tools = (

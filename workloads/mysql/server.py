@@ -1,9 +1,10 @@
 """A running private mysqld: started, asked, stopped; it never outlives us."""
 
+import contextlib
 import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -16,6 +17,7 @@ from cpubisect.workloads.probe import ProbeError
 
 DATABASE = "sbtest"
 _DAY_S = 86400.0
+_QUIET_LOOKS = 3
 
 
 class Server:
@@ -57,7 +59,7 @@ class Server:
         """True while the server process runs."""
         return self._child.poll()
 
-    @contextmanager
+    @contextlib.contextmanager
     def cursor(self, database: str | None = None, timeout_s: float = 600.0) -> Iterator[Cursor]:
         """A connection as root, for as long as the block; raises pymysql.MySQLError if the server refuses."""
         connection: Any = pymysql.connect(
@@ -74,7 +76,7 @@ class Server:
         with connection, connection.cursor() as cursor:
             yield cursor
 
-    @contextmanager
+    @contextlib.contextmanager
     def old_snapshot(self) -> Iterator[None]:
         """Keep a read view open for as long as the block: meanwhile nothing may be purged, so how far the purge threads
         have come decides nothing (which undo pages are free to use again, say). Raises ProbeError."""
@@ -103,6 +105,26 @@ class Server:
                     cursor.fetchall()
         except (pymysql.MySQLError, OSError) as error:
             raise self.failure(f"{statements[0] if len(statements) == 1 else 'SQL'}: {error}") from error
+
+    def rest(self, patience_s: float = 5.0) -> None:
+        """Wait until no thread has anything to do, or at most so long.
+
+        The thread of a connection that was closed is then ready for the next one, which would otherwise get a new
+        thread now and then, with other addresses for what it allocates.
+        """
+        limit = time.monotonic() + patience_s
+        quiet = 0
+        while quiet < _QUIET_LOOKS and time.monotonic() < limit:
+            quiet = 0 if self._busy() else quiet + 1
+            time.sleep(0.002)
+
+    def _busy(self) -> bool:
+        """Whether a thread runs or wants to: one that waits for another's lock waits for one that does."""
+        states = []
+        for task in Path(f"/proc/{self.pid}/task").glob("*/stat"):
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                states.append(task.read_text().rpartition(")")[2].split()[0])
+        return "R" in states
 
     def failure(self, otherwise: str) -> ProbeError:
         """The error to raise when something went wrong with this server: its own words if it died of it."""
