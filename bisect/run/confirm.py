@@ -23,6 +23,7 @@ from cpubisect.run.evidence import (
 from cpubisect.run.exact import cost
 from cpubisect.run.loop import Searched
 from cpubisect.run.measuring import Beside, Lab, Unobservable, clock_rounds, rounds
+from cpubisect.run.noisy import NoisySearch
 from cpubisect.run.wording import reasons
 from cpubisect.search import events
 from cpubisect.search.costs import Cost, by_bare_name, function_changes
@@ -239,8 +240,12 @@ class Confirmer:
         if sha in line.merges:
             return self._inside_merge(line, sha, parent, rise)
         # Nothing to state on an exact metric.
-        stated = found.probability if self._noisy else None
+        stated = max(found.probability, self._stated(searched, found)) if self._noisy else None
         return Findings((replace(self._culprit(line, sha, parent, rise), probability=stated),))
+
+    def _stated(self, searched: Searched, found: Found) -> float:
+        """How likely a step is where it was found, with the readings that confirm it."""
+        return NoisySearch(self._lab, searched.line, self._yardstick).stated(found.low, found.high)
 
     def _least(self) -> float:
         """The smallest step wanted, as a cost."""

@@ -55,6 +55,11 @@ class NoisySearch:
             return Action(action.number, action.why, partial(self._visit, action))
         return self._searched(action, situation)
 
+    def stated(self, low: int, high: int) -> float:
+        """How likely a step is between two numbers that were measured, by all readings there are."""
+        now = changepoint.current(self._situation())
+        return changepoint.held(now, low, high) if now is not None else 0.0
+
     def give_up(self, number: int, why: str) -> None:
         """A number could not be measured: it stays a candidate that can't be."""
         self._dead[number] = why

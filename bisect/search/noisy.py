@@ -2,9 +2,8 @@
 
 1. *Gate*: both ends are read in turn until their difference is sure, or as good as none.
 2. *Search*: of all actions (probe a commit that is built, or build another one and probe it) the one that tells most
-   about the place of the step per second, until one gap between neighbours holds it with `SURE` probability.
-3. *Closing*: the commits on both sides of a likely gap, read once more in turn, must show the step by themselves.
-
+   about the place of the step per second, until one gap between neighbours holds it with `SURE` probability. Whether
+   it does is then told by readings of both sides that had no part in this.
 If a step explains less than half of the difference between the ends, the search goes on beside it. A search that is
 late is content with less: a likely gap, and the largest step.
 """
@@ -15,15 +14,18 @@ from statistics import NormalDist
 
 import numpy as np
 
-from cpubisect.search.choice import best_action, drifts, information, points
+from cpubisect.search.choice import best_action, information, points
 from cpubisect.search.digest import Digest
 from cpubisect.search.exact import Found
 from cpubisect.search.posterior import Posterior, posterior
 from cpubisect.search.situation import NoStep, Probe, Situation, Steps
 from cpubisect.search.stats import uncertainty
 
-SURE = 0.998
-"""The step is where it is said to be with at least this probability."""
+SURE = 0.95
+"""A step is worth confirming where it is with at least this probability."""
+
+SET = 0.998
+"""A set of commits holds the step with at least this probability."""
 
 GATE_SIGMAS, STAY_SIGMAS = 4.0, 3.0
 """The difference of the ends is sure when it is so many times its own standard error, and stays so while it is so many:
@@ -36,16 +38,8 @@ reading is 5.5 standard errors then."""
 HOPELESS_SIGMAS = 3.0
 """The ends count as equal before that, if not even a difference so many standard errors larger could become sure."""
 
-CLOSING_SIGMAS = 3.0
-"""So clear must the step be between its two neighbours alone."""
-
-CLOSE_FROM = 0.8
-"""A gap between neighbours gets its closing readings from this probability on: they are needed anyway, and small steps
-in the rest of the range have no part in them."""
-
-LIKELY = 0.97
-"""Where more readings would not help any more or the search is late, one commit is named from this probability on, with
-its probability."""
+LIKELY = 0.9
+"""Where more readings would not help any more or the search is late, this probability is enough for that."""
 
 BETWEEN_SIGMAS, BETWEEN_PART = 4.0, 0.2
 """A commit's cost is on a level of its own if it is so many standard errors, and this part of the whole difference,
@@ -126,6 +120,11 @@ def _within(part: Situation, data: Digest, now: Posterior, late: bool) -> Probe 
 def reproduced(situation: Situation) -> bool:
     """True once the ends surely differ in the wanted direction."""
     return _gate(situation, situation.data) is None
+
+
+def held(now: Posterior, low: int, high: int) -> float:
+    """How likely the step is after one measured number and not after another."""
+    return float(sum(p for (a, b), p in zip(now.gaps, now.probabilities, strict=True) if low <= a and b <= high))
 
 
 def visible_at(error: float) -> float:
@@ -234,20 +233,15 @@ def _search(part: Situation, data: Digest, now: Posterior, late: bool) -> Probe 
     low, high = now.gaps[best]
     inside = [n for n in range(low + 1, high) if n not in part.dead]
     probability = float(now.probabilities[best])
-    if not inside and probability >= CLOSE_FROM:
-        closing = _closing(part, data, now, low, high)
-        if closing is not None:
-            return closing
-        if probability >= (LIKELY if late else SURE):
-            return _step(data, low, high, probability)
+    if not inside and probability >= (LIKELY if late else SURE):
+        return _step(data, low, high, probability)
     action, rate = best_action(part, data, now)
     if action is not None and not _hopeless(part, data, now, rate):
         return action
     if not inside and probability >= LIKELY:
         return _step(data, low, high, probability)
     first, last = _credible(now)
-    held = float(sum(p for (a, b), p in zip(now.gaps, now.probabilities, strict=True) if first <= a and b <= last))
-    return _step(data, first, last, held)
+    return _step(data, first, last, held(now, first, last))
 
 
 def _step(data: Digest, low: int, high: int, probability: float) -> Found:
@@ -289,36 +283,14 @@ def _shifted(probe: Probe, offset: int) -> Probe:
 
 
 def _credible(now: Posterior) -> tuple[int, int]:
-    """The shortest run of gaps that holds the step with SURE probability, as (after, until)."""
+    """The shortest run of gaps that holds the step with SET probability, as (after, until)."""
     best = (now.gaps[0][0], now.gaps[-1][1])
     for first in range(len(now.gaps)):
         total = 0.0
         for last in range(first, len(now.gaps)):
             total += float(now.probabilities[last])
-            if total >= SURE:
+            if total >= SET:
                 run = (now.gaps[first][0], now.gaps[last][1])
                 best = min(best, run, key=lambda pair: pair[1] - pair[0])
                 break
     return best
-
-
-def _closing(part: Situation, data: Digest, now: Posterior, low: int, high: int) -> Probe | None:
-    """Both sides of the step once more, in turn, until they show it by themselves, or have been read twice as often as
-    a step of the expected size needs."""
-    behind, other = sorted((low, high), key=lambda n: (data.count(n), n))
-    if behind in part.dead:
-        return None
-    taken = data.count(behind)
-    if taken < 2:
-        return _beside(part, data, now, Probe(behind, 2 - taken, "likely culprit and parent once more"), other)
-    percent, error = data.difference(low, high)
-    needed = 2 * (CLOSING_SIGMAS * now.sigma / max(abs(now.step), 1e-12)) ** 2
-    if part.direction * percent < CLOSING_SIGMAS * error and taken < max(4.0, 2 * needed):
-        probe = Probe(behind, max(1, taken // 2), "likely culprit and parent until their step is clear")
-        return _beside(part, data, now, probe, other)
-    return None
-
-
-def _beside(part: Situation, data: Digest, now: Posterior, probe: Probe, other: int) -> Probe:
-    """The same beside another one, if the host may drift by more than a small part of the step meanwhile."""
-    return replace(probe, beside=other) if drifts(part, data, now, probe.count * part.probe_s) else probe
