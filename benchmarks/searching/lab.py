@@ -62,6 +62,7 @@ class SimulatedLab:
     test_name = "simulated"
     counts_instructions = False
     irrelevant = ()
+    expected_spread = 0.0
     redraws = ""
 
     def __init__(self, host: Host) -> None:

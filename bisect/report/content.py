@@ -136,7 +136,7 @@ def _identity(culprit: Culprit) -> Facts:
             ("share", "" if share is None else f"{share * 100:.0f} % of the whole difference between good and bad"),
             (
                 "place",
-                "" if probability is None else f"P = {probability:.3f} by the search, before it was confirmed",
+                "" if probability is None else f"P = {probability:.3f} by all readings",
             ),
         ]
     )

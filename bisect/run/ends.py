@@ -168,7 +168,7 @@ def _counted(lab: Lab) -> _Difference:
     question = lab.question
     ends = (question.good_sha, question.bad_sha)
     counts = Counts(*(instructions(rows) for rows in rounds(lab, ends, Purpose.SEARCH, END_REPEATS)))
-    plan = counting_plan(counts, step(counts.good, counts.bad).percent, question.min_step)
+    plan = counting_plan(counts, step(counts.good, counts.bad).percent, question.min_step, lab.expected_spread)
     good, bad = rounds(lab, ends, Purpose.SEARCH, max(END_REPEATS, plan.repeats))
     change = step(instructions(good), instructions(bad))
     visible = {INSTRUCTIONS: plan.min_step}

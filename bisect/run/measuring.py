@@ -61,8 +61,8 @@ class Lab(Protocol):
     """Builds and measures commits for one test, remembers what was found, and tells what happens.
 
     `bisection` is its number, `test_name` the test; `counts_instructions` says whether they can be counted here;
-    `redraws` why builds cannot be linked in other orders here, in one line, empty if they can; `irrelevant` are globs
-    of paths that cannot change a binary.
+    `expected_spread` how far counts of one build are known to differ, in percent; `redraws` why builds cannot be linked
+    in other orders here, in one line, empty if they can; `irrelevant` are globs of paths that cannot change a binary.
     """
 
     @property
@@ -73,6 +73,8 @@ class Lab(Protocol):
     def test_name(self) -> str: ...
     @property
     def counts_instructions(self) -> bool: ...
+    @property
+    def expected_spread(self) -> float: ...
     @property
     def redraws(self) -> str: ...
     @property

@@ -127,6 +127,7 @@ class FakeLab:
     bisection = 1
     test_name = "scan"
     irrelevant = ("docs/",)
+    expected_spread = 0.0
 
     def __init__(
         self,
