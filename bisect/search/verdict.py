@@ -53,10 +53,11 @@ class Culprit(Plain):
     """A commit whose step is confirmed: it and its parent were built and measured.
 
     `steps` maps a metric to the change from parent to commit; `share` is its part of the whole difference between
-    the ends, as a ratio; `inside` names the merges it came in by, outermost first; `probability` is how likely
-    the step is there by all readings, those that confirm it too (None on an exact metric, where there is no doubt). `message` is the whole
-    commit message; `files` are what it changed against its first parent, the most changed first, and `more_files` says
-    how many were left out; `variables` are the server variables that changed from the parent's server to its own.
+    the ends, as a ratio; `inside` names the merges it came in by, outermost first; `probability` is how likely the
+    step is there by all readings, those that confirm it too (None on an exact metric, where there is no doubt).
+    `message` is the whole commit message; `files` are what it changed against its first parent, the most changed
+    first, and `more_files` says how many were left out; `variables` are the server variables that changed from the
+    parent's server to its own.
     """
 
     sha: str
