@@ -85,6 +85,11 @@ class Purpose:
         return self.kind in (_Kind.SEARCH, _Kind.CLOCK) and not self.link
 
     @property
+    def only_counts(self) -> bool:
+        """Whether nothing but instructions is asked for."""
+        return self.kind is _Kind.SEARCH and bool(self.sha)
+
+    @property
     def only_clock(self) -> bool:
         """Whether nothing but CPU time is asked for."""
         return self.kind is _Kind.CLOCK

@@ -380,8 +380,7 @@ class HostLab:
     def fresh_counts(self, sha: str) -> list[ProbeRow]:
         """The counts of a commit that were made to confirm a step, its own or the one after it, so far."""
         rows = self.store.probes(self.bisection, self.build(sha).id, test=self.test.name)
-        fresh = (row for row in rows if row.purpose.against and row.purpose.counts and not row.purpose.only_clock)
-        return [row for row in fresh if not row.error]
+        return [row for row in rows if row.purpose.only_counts and not row.error]
 
     def probe_with(self, sha: str, settings: Mapping[str, str]) -> ProbeRow:
         """One probe of a commit with other settings than the question's; kept under a purpose of its own."""
@@ -444,7 +443,7 @@ class HostLab:
             counter=self.counter,
             scratch=work,
             instructions=not purpose.only_clock and self.counts_instructions,
-            clock=True,
+            clock=not purpose.only_counts,
         )
 
 

@@ -40,6 +40,7 @@ def test_whatever_the_store_holds_gives_itself_back(stored: str) -> None:
         ("clock link 2", Purpose.CLOCK.linked(2), False, True),
         ("clock 0123456789ab link 12", Purpose.clock("0123456789ab").linked(12), False, True),
         ("clock abc against fedc link 3", Purpose.clock("abc", "fedc").linked(3), False, True),
+        ("search abc against fedc", Purpose.count("abc", "fedc"), True, False),
         ("search link 1", Purpose.SEARCH.linked(1), False, False),
         ("with a=1 link 3", Purpose.trial({"a": "1 link 3"}), False, False),
         ("with a=1,b=x,y=z", Purpose.trial({"b": "x,y=z", "a": "1"}), False, False),
@@ -59,6 +60,12 @@ def test_a_redraw_asks_for_the_same_of_another_link_and_counts_for_no_commit(pur
     assert (drawn.link, drawn.counts, drawn.only_clock) == (link, False, purpose.only_clock)
     assert drawn.linked(0) == purpose
     assert purpose.counts
+
+
+def test_counts_that_confirm_ask_for_nothing_else() -> None:
+    asked = {purpose: purpose.only_counts for purpose in (Purpose.SEARCH, Purpose.CLOCK, Purpose.clock("abc", "fedc"))}
+    assert not any(asked.values())
+    assert Purpose.count("abc", "fedc").only_counts
 
 
 @given(TRIALS | st.builds(Purpose.of, st.just("of tomorrow")), LINKS)

@@ -223,7 +223,7 @@ class FakeLab:
 
     def fresh_counts(self, sha: str) -> list[ProbeRow]:
         """Those that were made against another one."""
-        return [row for own, row in self._probes if own == sha and row.purpose.against and INSTRUCTIONS in row.values]
+        return [row for own, row in self._probes if own == sha and row.purpose.only_counts]
 
     def probe_with(self, sha: str, settings: Mapping[str, str]) -> ProbeRow:
         """One with other values of some variables; raises Unobservable."""
@@ -308,7 +308,8 @@ class FakeLab:
         profile = commit.cost if isinstance(commit.cost, Mapping) else {}
         cost = sum(profile.values()) if profile else float(commit.cost)  # type: ignore[arg-type]
         cost += sum(self._prices.get(pair, 0.0) for pair in variables.items())
-        values = {CPU: (self.cpu_of(sha, cost * (1 + self.layout_of(sha, purpose.link))),)}
+        clocked = self.cpu_of(sha, cost * (1 + self.layout_of(sha, purpose.link)))
+        values = {} if purpose.only_counts else {CPU: (clocked,)}
         if self.counts_instructions and not purpose.only_clock:
             slipped = bool(self._slips) and self._random.random() < self._slips
             values[INSTRUCTIONS] = (cost * 1.01 if slipped else cost,)
