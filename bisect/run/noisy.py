@@ -1,6 +1,7 @@
 """The search on CPU time: each reading is noise and drift too, and says a little."""
 
 import contextlib
+from collections.abc import Sequence
 from functools import partial
 
 from cpubisect.records.purpose import Purpose
@@ -38,10 +39,12 @@ class NoisySearch:
         shas = {number: line.built(number) for number in range(line.size)}
         self._dead = {number: failures[sha] for number, sha in shas.items() if sha in failures}
         self._priced = False
+        self._changes = 0
 
     def next(self) -> Action | Searched:
         """What to measure now, or the end of the search."""
         situation = self._situation()
+        self._tell_changes(situation.data.changes)
         now = changepoint.current(situation) if changepoint.reproduced(situation) else None
         if now is not None:
             if not self._priced:
@@ -95,6 +98,12 @@ class NoisySearch:
                 # What is beside it was read before, even if it fails now: the commit itself is what is asked about.
                 with contextlib.nullcontext() if sha == shas[-1] else contextlib.suppress(Unobservable):
                     once_more(self._lab, sha, Purpose.CLOCK, redrawn=self._yardstick.redrawn)
+
+    def _tell_changes(self, changes: Sequence[float]) -> None:
+        """Changes of the host that were not told yet, into the journal."""
+        for percent in changes[self._changes :]:
+            self._lab.tell(events.HostChanged(percent=percent))
+        self._changes = max(self._changes, len(changes))
 
     def _tell_price(self, now: Posterior) -> None:
         """What the search is likely to cost, into the journal."""

@@ -20,7 +20,7 @@ MOST_PRECISE = 0.05
 COUNTS = (1, 2, 3, 5, 8, 13, 21, 34)
 """Probes of one commit that one action may ask for."""
 
-ANCHOR_PART = 0.1
+ANCHOR_PART = 0.2
 """Drift that may have grown to this part of the step since a known side was read calls for an anchor."""
 
 VISIT = 2.0

@@ -106,6 +106,18 @@ class Digest:
         kind = self.frame % 2
         return int(((self.number == number) & (kind == kind.min(initial=1))).sum())
 
+    @property
+    def changes(self) -> tuple[float, ...]:
+        """By how many percent the readings shifted where the host changed, in the order of time."""
+        series, epoch = 2 * self.number + self.frame % 2, self.frame // 2
+        shifts = []
+        for change in range(1, int(epoch.max(initial=0)) + 1):
+            before, now = epoch == change - 1, epoch == change
+            both = np.intersect1d(series[before], series[now])
+            means = [[self.percent[one & (series == own)].mean() for one in (before, now)] for own in both]
+            shifts += [float(np.mean([last - first for first, last in means]))] if means else []
+        return tuple(shifts)
+
     def difference(self, low: int, high: int) -> tuple[float, float]:
         """Change from one number that was read to another in percent, and its standard error."""
         order = list(self.averages)
@@ -152,27 +164,40 @@ def digest(readings: Sequence[Reading]) -> Digest:
     percent = (value / level - 1) * 100
     hour = (at_s - at_s[0]) / 3600
     series = 2 * number + frame
-    own = {int(n): np.flatnonzero(series == n) for n in np.unique(series)}
-    sigma, _ = noise_of([percent[places] for places in own.values()])
-    for places in own.values():
-        if len(places) > 1:
-            centre = _centres(percent[places], hour[places])
-            below, above = centre - CLIP_BELOW * sigma, centre + CLIP_ABOVE * sigma
-            percent[places] = np.clip(percent[places], below, above)
-    # Disturbances that were drawn in are noise now.
-    sigma, freedom = noise_of([percent[places] for places in own.values()])
-    frame = frame + 2 * _changes(list(own.values()), percent, sigma)
+    drawn, sigma, freedom = _drawn_in(percent, hour, series)
+    changes = _changes(_places(series), drawn, sigma)
+    if changes.any():
+        drawn, sigma, freedom = _drawn_in(percent, hour, series * (MOST_CHANGES + 1) + changes)
+    percent = drawn
+    frame = frame + 2 * changes
     most = _FEW_VISITS
     visits = _visits(number, frame, percent, hour, most)
     means, spread, drift = levels(visits, sigma)
     blurred = drift * math.sqrt(visits.stretch_h) > BLUR * sigma * math.sqrt(len(visits.taken) / len(number))
-    allowed = min(_VISITS_OF_ONE * len(own), _MOST_VISITS)
+    allowed = min(_VISITS_OF_ONE * len(np.unique(series)), _MOST_VISITS)
     if blurred and visits.stretch_h > _STRETCH_H and allowed > most:
         most = allowed
         visits = _visits(number, frame, percent, hour, most)
         means, spread, _ = levels(visits, sigma)
     averages = dict(zip(np.unique(number).tolist(), means.tolist(), strict=True))
     return Digest(number, frame, percent, hour, sigma, freedom, visits, averages, spread, level, most)
+
+
+def _places(series: Numbers) -> list[Numbers]:
+    """The places of each series' readings, in the order of time."""
+    return [np.flatnonzero(series == own) for own in np.unique(series)]
+
+
+def _drawn_in(percent: Array, hour: Array, series: Numbers) -> tuple[Array, float, int]:
+    """Percents with outliers drawn in towards their own series' median, and the noise of one with its degrees of
+    freedom: disturbances that were drawn in are noise now."""
+    drawn, places = percent.copy(), _places(series)
+    sigma, _ = noise_of([percent[own] for own in places])
+    for own in places:
+        if len(own) > 1:
+            centre = _centres(percent[own], hour[own])
+            drawn[own] = np.clip(percent[own], centre - CLIP_BELOW * sigma, centre + CLIP_ABOVE * sigma)
+    return drawn, *noise_of([drawn[own] for own in places])
 
 
 def noise_of(series: Sequence[Array]) -> tuple[float, int]:

@@ -234,6 +234,20 @@ class FarCount(Event):
 
 
 @dataclass(frozen=True)
+class HostChanged(Event):
+    """All readings of CPU time are by so many `percent` others than they were: the host is not what it was."""
+
+    kind = "host-changed"
+    percent: float = 0.0
+
+    def _sentence(self) -> str:
+        return (
+            f"the host has changed: the same builds read {self.percent:+.2f} %; readings from before are compared "
+            "among themselves only"
+        )
+
+
+@dataclass(frozen=True)
 class NotConfirmed(Event):
     """A step that was `expected`, in percent, at a commit did not show against its parent, or against the last commit
     that is known to be without it, in so many rounds of CPU time; if `placed`, it surely was not there in binaries that

@@ -447,6 +447,17 @@ def test_the_journal_tells_the_search() -> None:
     assert not any(event.test for event in lab.journal)
 
 
+def test_the_journal_tells_that_the_host_changed() -> None:
+    class Changing(FakeLab):
+        def cpu_of(self, sha: str, cost: float) -> float:
+            return super().cpu_of(sha, cost) * (1.3 if len(self.clocked()) > 6 else 1.0)
+
+    lab = Changing(straight(*levels((30, 1000.0), (34, 1060.0))), question("c0", "c63"), **NOISY)
+    assert [culprit.sha for culprit in run(lab).culprits] == ["c30"]
+    (changed,) = lab.told(events.HostChanged)
+    assert changed.percent == pytest.approx(30.0, rel=0.2)
+
+
 def test_what_grew_names_its_suspects() -> None:
     profiles = [{"Table::Seek": 500.0, "Other": 500.0}] * 9 + [{"Table::Seek": 700.0, "Other": 500.0}] * 6
     commits = straight(*map(Commit, profiles))

@@ -82,6 +82,23 @@ def test_drift_in_a_pause_is_not_taken_for_disturbances(visits: int, shift: floa
     assert error < 3.0
 
 
+@pytest.mark.parametrize("shift", [10.0, -6.0])
+def test_a_host_that_changes_is_noticed_and_what_was_read_before_is_kept_apart(shift: float) -> None:
+    """0 is read before and after the change, 1 after it only, and costs 2 percent more."""
+    random = np.random.default_rng(3)
+    readings = [Reading(i % 2 if i > 10 else 0, 100.0 + 2.0 * (i % 2 if i > 10 else 0), 40.0 * i) for i in range(60)]
+    changed = [
+        Reading(r.number, r.value + float(random.normal(0.0, 0.5)) + (shift if i >= 20 else 0.0), r.at_s)
+        for i, r in enumerate(readings)
+    ]
+    data = digest(changed)
+    assert data.changes == (pytest.approx(shift, rel=0.1),)
+    percent, error = data.difference(0, 1)
+    assert percent == pytest.approx(2.0, abs=3 * error)
+    assert error < 0.5
+    assert digest([r for i, r in enumerate(changed) if i >= 20]).changes == ()
+
+
 @pytest.mark.parametrize("commits", [20, 60])
 def test_a_long_search_forgets_nothing_of_what_was_read_side_by_side(commits: int) -> None:
     """Each commit is read 8 times beside one end on a host that drifts by 2 percent per root hour."""
