@@ -22,7 +22,7 @@ from cpubisect.records.registry import Registry
 from cpubisect.report.documents import FORMS
 
 pytest_plugins = ["finished_bisection"]
-pytestmark = pytest.mark.xdist_group("runner")
+pytestmark = pytest.mark.xdist_group("finished")
 
 QUICK = Patience(timeout=PATIENT, repeats=2, pause=0)
 HASTY = Patience(timeout=1, repeats=8, pause=0)

@@ -16,7 +16,7 @@ from cpubisect.cli import main
 from cpubisect.records.registry import Registry
 
 pytest_plugins = ["finished_bisection"]
-pytestmark = pytest.mark.xdist_group("runner")
+pytestmark = pytest.mark.xdist_group("finished")
 
 ISSUE = ("attach", "1", "--github", "ada/kv#7", "--no-files")
 

@@ -15,7 +15,7 @@ from cpubisect.records.registry import Registry
 from cpubisect.report.documents import FORMS, documents
 
 pytest_plugins = ["finished_bisection"]
-pytestmark = pytest.mark.xdist_group("runner")
+pytestmark = pytest.mark.xdist_group("finished")
 
 QUICK = Patience(timeout=PATIENT, repeats=0, pause=0)
 CLOUD = {"JIRA_TOKEN": TOKEN, "JIRA_USER": USER}

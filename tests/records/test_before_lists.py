@@ -21,8 +21,6 @@ from cpubisect.report.render import render
 from cpubisect.search.verdict import Kind
 from cpubisect.views.suspects import ranking
 
-pytestmark = pytest.mark.xdist_group("runner")
-
 BOTH = ("readrandom", "overwrite")
 
 

@@ -11,8 +11,6 @@ from small_bisections import ask, cost, history, percent, said, tree, verdict_of
 from cpubisect.history.relevance import SOURCE_ENDINGS, Evidence
 from cpubisect.search.line import Line
 
-pytestmark = pytest.mark.xdist_group("runner")
-
 # The build includes a file below docs/, so the matrix's rule "docs cannot change the binary" is wrong here.
 MISLED = {"cost.h": '#include "docs/cost.md"\n#ifndef LOOKUP\n#define LOOKUP 1000\n#endif\n'}
 SLOW = {"docs/cost.md": "#define LOOKUP 1250\n"}

@@ -24,8 +24,6 @@ from cpubisect.search.question import MetricChoice
 from cpubisect.service.launch import lab_of, run
 from cpubisect.views.measured import measured
 
-pytestmark = pytest.mark.xdist_group("runner")
-
 
 class Broken:
     """While this file is there, no program of the history runs."""

@@ -15,8 +15,6 @@ from cpubisect.search.situation import NoStep
 from cpubisect.service import launch
 from cpubisect.views.bisection import Bisection
 
-pytestmark = pytest.mark.xdist_group("runner")
-
 
 def test_several_culprits_come_out_ranked_and_explain_the_whole(home: Path, tmp_path: Path) -> None:
     loops = [1000, 1000, 1050, 1050, 1050, 1200, 1200, 1200, 1200]

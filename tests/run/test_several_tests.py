@@ -16,8 +16,6 @@ from cpubisect.search.events import Answered, Event
 from cpubisect.service.launch import run
 from cpubisect.workloads.catalog import find_test, settings
 
-pytestmark = pytest.mark.xdist_group("runner")
-
 BOTH = ("readrandom", "overwrite")
 PROGRAM = {"small_bench.c": BENCH.replace("i < 500", "i < ENCODE")}
 MEASURED = ("probe-finished", "equal-code")

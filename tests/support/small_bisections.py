@@ -47,11 +47,11 @@ def said(bisection: int) -> list[dict[str, Any]]:
 def ask(
     path: Path, good: str, bad: str, *more: str, home: Path, tests: Sequence[str] = ("readrandom",)
 ) -> dict[str, Any]:
-    """The report of a bisection of the clone at `path`; a culprit that was found by its instructions gets but two
-    rounds of CPU time, which is as good as any number where nobody looks at that."""
+    """The report of a bisection of the clone at `path`. A culprit that was found by its instructions is counted once
+    more, and gets two rounds of CPU time: counts of one build are alike, and nobody looks at its CPU time."""
     words = ["start", good, bad, "--repo", str(path), "--json", "--quiet", *QUICK, *more]
     words += [word for test in tests for word in ("--test", test)]
-    with mock.patch.object(confirm, "CLOCK_ROUNDS", range(2, 3)):
+    with mock.patch.multiple(confirm, CLOCK_ROUNDS=range(2, 3), COUNTS=1):
         result = CliRunner().invoke(main, words, catch_exceptions=False)
     assert result.exit_code == 0, result.stderr
     data: dict[str, Any] = json.loads(result.stdout)

@@ -14,8 +14,6 @@ from cpubisect.records.store import Store
 from cpubisect.search.verdict import Answer, Verdict
 from cpubisect.views.calls import frames_of, has_frames
 
-pytestmark = pytest.mark.xdist_group("runner")
-
 COMMITS = (
     tree(1000),
     cost(1000, "/* the same code */\n"),
