@@ -54,16 +54,16 @@ def steps(found: Mapping[str, Step], width: int = 560) -> Json:
     x = alt.X("percent:Q", scale=alt.Scale(domain=[-edge, edge], nice=False), title=None)
     x = x.axis(labelExpr="(datum.value > 0 ? '+' : '') + datum.label + ' %'", tickCount=5 if narrow else 7)
     y = alt.Y("metric:N", sort=None, title=None).axis(ticks=False, domain=False, labelPadding=8, labelLimit=150)
-    base = alt.Chart(data).encode(y=y, tooltip="said:N", description="said:N")
+    base = alt.Chart(data).encode(y=y, tooltip=alt.Tooltip("said:N"), description=alt.Description("said:N"))
     zero = alt.Chart(alt.InlineData(values=[{"percent": 0}])).mark_rule(color=MUTED).encode(x=x)
     whisker = base.mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", title=None), x2="high:Q", stroke=alt.Stroke("colour:N", scale=None)
+        x=alt.X("low:Q", title=None), x2=alt.X2("high:Q"), stroke=alt.Stroke("colour:N", scale=None)
     )
     dot = base.mark_point(size=60, filled=False, opacity=1, strokeWidth=1.8).encode(
         x=x, color=alt.Color("colour:N", scale=None), fill=alt.Fill("inside:N", scale=None)
     )
     text = base.mark_text(align="left", fontSize=NORMAL, color=INK).encode(
-        x=alt.value(_steps_inner(width, narrow) + 10), text="short:N" if narrow else "label:N"
+        x=alt.value(_steps_inner(width, narrow) + 10), text=alt.Text("short:N" if narrow else "label:N")
     )
     chart = alt.layer(zero, whisker, dot, text)
     return finished(chart.properties(width=_steps_inner(width, narrow), height=26 * len(rows)))

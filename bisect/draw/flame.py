@@ -63,11 +63,18 @@ def flame(root: Frame, width: int = 1200) -> Json:
     x = alt.X("left:Q", scale=x_scale, axis=_below(wrap(CAPTION, letters)))
     y = alt.Y("low:Q", scale=y_scale, axis=None)
     boxes = alt.Chart(alt.InlineData(values=rows)).mark_rect()
-    boxes = boxes.encode(x=x, x2="right:Q", y=y, y2="high:Q", fill=_fill(steps, letters), description="said:N")
+    boxes = boxes.encode(
+        x=x,
+        x2=alt.X2("right:Q"),
+        y=y,
+        y2=alt.Y2("high:Q"),
+        fill=_fill(steps, letters),
+        description=alt.Description("said:N"),
+    )
     labelled = alt.Chart(alt.InlineData(values=[row for row in rows if row["text"]]))
     text = labelled.mark_text(
         align="left", baseline="middle", dx=_INSET, dy=-_ROW / 2, font=EVEN, fontSize=NORMAL, color=ON_FRAME
-    ).encode(x=x, y=y, text="text:N", description="said:N")
+    ).encode(x=x, y=y, text=alt.Text("text:N"), description=alt.Description("said:N"))
     whole = f"instructions/query: {_amount(root.before)} before, {_amount(root.after)} after, {_change(root, root)}"
     title = alt.TitleParams(
         wrap(whole, letters), anchor="start", font=EVEN, fontSize=NORMAL, fontWeight="normal", color=INK

@@ -66,7 +66,11 @@ class Layers:
         mark = alt.Chart(alt.InlineData(values=list(rows))).mark_rect(color=colour)
         strength = alt.Opacity("opacity:Q", scale=None)
         drawn: alt.Chart = mark.encode(
-            x=self._across("from"), x2="to:Q", opacity=strength, tooltip="said:N", description="said:N"
+            x=self._across("from"),
+            x2=alt.X2("to:Q"),
+            opacity=strength,
+            tooltip=alt.Tooltip("said:N"),
+            description=alt.Description("said:N"),
         )
         return drawn
 
@@ -135,7 +139,7 @@ class Layers:
             data = alt.Chart(alt.InlineData(values=[{"y": cost, "told": told}]))
             layers.append(data.mark_rule(color=colour, strokeDash=[5, 4], strokeWidth=1.2).encode(y=self._up()))
             text = data.mark_text(align="left", baseline="bottom", fontSize=NORMAL, color=colour, fontWeight=600)
-            layers.append(text.encode(x=alt.value(at), y=alt.value(-6), text="told:N"))
+            layers.append(text.encode(x=alt.value(at), y=alt.value(-6), text=alt.Text("told:N")))
             at += BOLD_LETTER * len(told) + 4
         return layers
 
@@ -158,8 +162,8 @@ class Layers:
         data = alt.Chart(alt.InlineData(values=whiskers))
         many = len(whiskers) > _MANY
         drawn = data.mark_rule(color=INK, clip=True, strokeWidth=1.0 if many else 1.4, opacity=0.45 if many else 1.0)
-        rule = drawn.encode(x=self._across(), y=self._up("low"), y2="high:Q")
-        linked = {"href": "href:N"} if any(row["href"] for row in rows) else {}
+        rule = drawn.encode(x=self._across(), y=self._up("low"), y2=alt.Y2("high:Q"))
+        linked = {"href": alt.Href("href:N")} if any(row["href"] for row in rows) else {}
         size = max(18, min(46, ceil(4000 / max(1, len(rows)))))
         dots = alt.Chart(alt.InlineData(values=rows)).mark_point(filled=True, opacity=1, strokeWidth=1.2, stroke=PAPER)
         dots = dots.encode(
@@ -167,8 +171,8 @@ class Layers:
             y=self._up(),
             size=alt.condition("datum.culprit", alt.value(size * 2), alt.value(size)),
             fill=alt.Fill("colour:N", scale=None),
-            tooltip=["sha:N", "subject:N", "cost:N", "samples:Q"],
-            description="said:N",
+            tooltip=[alt.Tooltip(field) for field in ("sha:N", "subject:N", "cost:N", "samples:Q")],
+            description=alt.Description("said:N"),
             **linked,
         )
         return [*([rule] if whiskers else []), dots]
@@ -215,8 +219,8 @@ class Layers:
                 lineHeight=14, baseline="top",
             )  # fmt: skip
             height = self._up() if "y" in row else alt.value(self._height * 0.42)
-            linked = {"href": "href:N"} if row["href"] else {}
-            layers.append(text.encode(x=self._across(), y=height, text="told:N", **linked))
+            linked = {"href": alt.Href("href:N")} if row["href"] else {}
+            layers.append(text.encode(x=self._across(), y=height, text=alt.Text("told:N"), **linked))
         return layers
 
     def _beside(self, position: int) -> Json:
@@ -239,7 +243,10 @@ class Layers:
         data = alt.Chart(alt.InlineData(values=[{"x": 0, "told": "nothing measured yet"}]))
         text = data.mark_text(align="center", fontSize=NORMAL, color=MUTED)
         at = {"x": alt.value(self._width / 2), "y": alt.value(self._height / 2)}
-        return [data.mark_tick(opacity=0, color=MUTED).encode(x=self._across()), text.encode(text="told:N", **at)]
+        return [
+            data.mark_tick(opacity=0, color=MUTED).encode(x=self._across()),
+            text.encode(text=alt.Text("told:N"), **at),
+        ]
 
 
 def reach(axis: Axis) -> tuple[float, float]:

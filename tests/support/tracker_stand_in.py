@@ -143,7 +143,7 @@ def standing_in() -> Iterator[StandIn]:
     server = StandIn()
     http = make_server("127.0.0.1", 0, _raw_location(_app(server)), threaded=True)
     server.base = f"http://127.0.0.1:{http.server_port}"
-    thread = threading.Thread(target=http.serve_forever)
+    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
         yield server
