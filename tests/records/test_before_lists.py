@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from before_lists import FOLDER, restored, write_clone
 from click.testing import CliRunner, Result
+from small_bisections import briefly
 from web_home import application
 
 from cpubisect.base.errors import Missing
@@ -31,7 +32,8 @@ def registry(home: Path) -> Registry:
 
 
 def bisect(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words), catch_exceptions=False)
+    with briefly():
+        return CliRunner().invoke(main, list(words), catch_exceptions=False)
 
 
 def changed(file: str, now: str) -> list[str]:

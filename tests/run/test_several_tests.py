@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from small_bisections import BENCH, ask, begun, history, percent, said, tree
+from small_bisections import BENCH, ask, begun, briefly, history, percent, said, tree
 
 from cpubisect.base.errors import UserError
 from cpubisect.builders.recipes.matrix import Matrix
@@ -85,7 +85,7 @@ def test_an_answer_that_was_there_before_an_interruption_stays(
             raise KeyboardInterrupt
 
     registry, bisection = begun(tmp_path / "kv", clone[1], tests=BOTH, watch=stop)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), briefly():
         run(registry, bisection, stop)
     row = registry.store.bisection(bisection)
     assert row.state == "interrupted"
@@ -94,7 +94,8 @@ def test_an_answer_that_was_there_before_an_interruption_stays(
     shown = CliRunner().invoke(main, ["status"]).stdout
     assert "readrandom: culprit" in shown
     assert "  overwrite: " in shown
-    result = CliRunner().invoke(main, ["resume", "--json", "--quiet"], catch_exceptions=False)
+    with briefly():
+        result = CliRunner().invoke(main, ["resume", "--json", "--quiet"], catch_exceptions=False)
     verdict = json.loads(result.stdout)["verdict"]
     assert verdict["tests"]["readrandom"] == row.verdict.tests["readrandom"].to_json()
     assert [c["sha"] for c in verdict["tests"]["overwrite"]["culprits"]] == [clone[7]]

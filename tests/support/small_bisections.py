@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -44,14 +45,19 @@ def said(bisection: int) -> list[dict[str, Any]]:
     return [{**event["data"], "kind": event["kind"]} for event in map(json.loads, lines)]
 
 
+def briefly() -> AbstractContextManager[object]:
+    """While this lasts a culprit that was found by its instructions is counted once more, and gets two rounds of CPU
+    time: counts of one build are alike, and nobody looks at its CPU time."""
+    return mock.patch.multiple(confirm, CLOCK_ROUNDS=range(2, 3), COUNTS=1)
+
+
 def ask(
     path: Path, good: str, bad: str, *more: str, home: Path, tests: Sequence[str] = ("readrandom",)
 ) -> dict[str, Any]:
-    """The report of a bisection of the clone at `path`. A culprit that was found by its instructions is counted once
-    more, and gets two rounds of CPU time: counts of one build are alike, and nobody looks at its CPU time."""
+    """The report of a bisection of the clone at `path`, whose culprits are confirmed `briefly`."""
     words = ["start", good, bad, "--repo", str(path), "--json", "--quiet", *QUICK, *more]
     words += [word for test in tests for word in ("--test", test)]
-    with mock.patch.multiple(confirm, CLOCK_ROUNDS=range(2, 3), COUNTS=1):
+    with briefly():
         result = CliRunner().invoke(main, words, catch_exceptions=False)
     assert result.exit_code == 0, result.stderr
     data: dict[str, Any] = json.loads(result.stdout)

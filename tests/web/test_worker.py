@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
+from small_bisections import briefly
 from web_home import Known, application
 
 from cpubisect.base.errors import UserError
@@ -64,7 +65,8 @@ def work(registry: Registry, until: int) -> list[str]:
         if text.startswith(f"bisection {until} is "):
             stop.set()
 
-    Worker(registry, hear).run(stop)
+    with briefly():
+        Worker(registry, hear).run(stop)
     return said
 
 
