@@ -405,6 +405,7 @@ def test_a_difference_that_fades_is_told_with_what_would_have_been_seen() -> Non
         ),
         ("f0", NoStep(0.8, 700.0), Kind.NO_REGRESSION, "and from the fork point c1 on by +0.80 % over more readings"),
         ("f0", NoStep(0.8, 0.5, small=True), Kind.FORK_POINT, "at the fork point c1"),
+        ("c0", NoStep(0.72, 0.51, small=True), Kind.NO_REGRESSION, "which is less than the smallest step looked for, "),
     ],
 )
 def test_a_difference_that_is_not_reproduced(
@@ -415,6 +416,41 @@ def test_a_difference_that_is_not_reproduced(
     assert verdict.kind is kind
     assert says in verdict.summary
     assert verdict.smallest_visible[CPU] >= answer.visible
+
+
+AFTER_LARGER = straight(*levels((2, 1000.0), (2, 5000.0), (2, 5600.0)))
+BESIDE_LARGER = straight(1000.0, Commit(5000.0, paths=("docs/x",)), 5600.0, Commit(5600.0, paths=("docs/y",)))
+MERGE_AFTER_LARGER = {
+    **straight(1000.0, 5000.0),
+    **straight(*levels((2, 5000.0), (4, 5600.0)), name="s", after="c1"),
+    **straight(5000.0, name="t", after="c1"),
+    **straight(Commit(5600.0, parents=("t0", "s5")), name="m"),
+    **straight(5600.0, name="e", after="m0"),
+}
+
+
+@pytest.mark.parametrize(
+    ("commits", "culprits"),
+    [(AFTER_LARGER, ["c2", "c4"]), (BESIDE_LARGER, ["c1", "c2"]), (MERGE_AFTER_LARGER, ["c1", "s2"])],
+    ids=["after it", "beside it, hidden by a wrong glob", "in a merge after it"],
+)
+def test_a_step_is_measured_by_the_same_yardstick_as_a_much_larger_one(commits: Commits, culprits: list[str]) -> None:
+    verdict = run(FakeLab(commits, question("c0", [*commits][-1])))
+    assert [culprit.sha for culprit in verdict.culprits] == culprits
+    assert [culprit.share for culprit in verdict.culprits] == pytest.approx([4000 / 4600, 600 / 4600], abs=0.01)
+    assert not verdict.groups
+
+
+def test_what_a_search_on_cpu_time_leaves_out_is_told_and_searched_when_asked_for() -> None:
+    commits = straight(*levels((5, 1000.0), (7, 4000.0), (8, 6000.0)))
+    verdict = run(FakeLab(commits, question("c0", "c19"), **NOISY))
+    assert [culprit.sha for culprit in verdict.culprits] == ["c5"]
+    (note,) = [note for note in verdict.notes if "--min-step" in note]
+    assert f"{verdict.remainder:+.2f} % of the difference" in note
+    everything = run(FakeLab(commits, question("c0", "c19", min_step=50.0), **NOISY))
+    assert [culprit.sha for culprit in everything.culprits] == ["c5", "c12"]
+    assert everything.smallest_visible[CPU] == 50.0
+    assert not any("--min-step" in note for note in everything.notes)
 
 
 def test_an_end_that_is_lost_meanwhile_interrupts_and_loses_nothing() -> None:

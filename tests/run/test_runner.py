@@ -10,8 +10,6 @@ from small_bisections import BENCH, ask, cost, history, percent, said, tree, ver
 from cpubisect.base.metrics import COUNTERS
 from cpubisect.cli import main
 from cpubisect.report.words import reproduce
-from cpubisect.search import noisy as changepoint
-from cpubisect.search.situation import NoStep
 from cpubisect.service import launch
 from cpubisect.views.bisection import Bisection
 
@@ -28,43 +26,6 @@ def test_several_culprits_come_out_ranked_and_explain_the_whole(home: Path, tmp_
     assert percent(verdict["culprits"][1]) == pytest.approx(5.0, rel=0.05)
     assert sum(c["share"] for c in verdict["culprits"]) == pytest.approx(1.0, abs=0.01)
     assert data["totals"]["candidates"] == 8
-
-
-def test_a_step_after_a_much_larger_one_is_measured_by_the_same_yardstick(home: Path, tmp_path: Path) -> None:
-    loops = [1000, 5000, 5000, 5600, 5600]
-    shas = history(tree(1000), *(cost(n, f"/* {i} */") for i, n in enumerate(loops))).write(tmp_path / "kv")
-    verdict = verdict_of(ask(tmp_path / "kv", shas[1], "main", home=home))
-    assert [c["sha"] for c in verdict["culprits"]] == [shas[3], shas[5]]
-    assert percent(verdict["culprits"][1]) == pytest.approx(12.0, rel=0.05)
-    assert [c["share"] for c in verdict["culprits"]] == pytest.approx([4000 / 4600, 600 / 4600], abs=0.01)
-    assert not verdict["groups"]
-
-
-def test_a_step_beside_a_much_larger_one_that_a_wrong_glob_hides_is_measured_by_the_same_yardstick(
-    home: Path, tmp_path: Path
-) -> None:
-    # The build includes a file below docs/, so the rule "docs cannot change the binary" is wrong here.
-    story = history({**tree(1000), "cost.h": '#include "docs/cost.md"\n#ifndef LOOKUP\n#define LOOKUP 1000\n#endif\n'})
-    for files in ({"docs/cost.md": "#define LOOKUP 5000\n"}, cost(5600), {"a.txt": "1"}):
-        story.commit(files)
-    shas = story.write(tmp_path / "kv")
-    verdict = verdict_of(ask(tmp_path / "kv", shas[1], "main", home=home))
-    assert [c["sha"] for c in verdict["culprits"]] == [shas[2], shas[3]]
-    assert [c["share"] for c in verdict["culprits"]] == pytest.approx([4000 / 4600, 600 / 4600], abs=0.01)
-
-
-def test_a_merge_after_a_much_larger_step_is_entered(home: Path, tmp_path: Path) -> None:
-    story = history(tree(1000), cost(5000))
-    for loops in (5000, 5600, 5600):
-        story.commit(cost(loops, f"/* {loops} */"), branch="side", parents=[2] if loops == 5000 else None)
-        story.commit({f"{loops}.txt": "1"}, branch="side")
-    story.commit({"a.txt": "1"}, branch="main")
-    story.commit({**cost(5600, "/* 5600 */"), "a.txt": "1"}, branch="main", parents=[9, 8])
-    story.commit({"b.txt": "1"})
-    shas = story.write(tmp_path / "kv")
-    verdict = verdict_of(ask(tmp_path / "kv", shas[1], "main", home=home))
-    assert [c["sha"] for c in verdict["culprits"]] == [shas[2], shas[5]]
-    assert not verdict["groups"]
 
 
 def test_the_larger_part_of_the_difference_comes_first(home: Path, tmp_path: Path) -> None:
@@ -137,14 +98,6 @@ def test_a_difference_on_the_good_branch_is_told_as_that(home: Path, tmp_path: P
     assert any("--find improvement" in note for note in verdict["notes"])
 
 
-def test_after_a_fork_the_culprit_on_bads_side_is_found(home: Path, tmp_path: Path) -> None:
-    story = history(tree(1000), cost(1000, "/* fork */"), cost(1000, "/* 3 */"), cost(1200), cost(1200, "/* 5 */"))
-    story.commit(cost(1000, "/* other */"), branch="other", parents=[2])
-    shas = story.write(tmp_path / "kv")
-    verdict = verdict_of(ask(tmp_path / "kv", "other", "main", home=home))
-    assert [c["sha"] for c in verdict["culprits"]] == [shas[4]]
-
-
 def test_merges_are_entered_as_deep_as_they_go(home: Path, tmp_path: Path) -> None:
     story = history(tree(1000))
     story.commit({"a.txt": "1"}, branch="feature", parents=[1])
@@ -161,18 +114,6 @@ def test_merges_are_entered_as_deep_as_they_go(home: Path, tmp_path: Path) -> No
     assert culprit["sha"] == shas[4]
     assert culprit["parent"] == shas[3]
     assert culprit["inside"] == [shas[8], shas[6]]
-
-
-def test_a_merge_whose_parents_are_both_fast_is_the_culprit_itself(home: Path, tmp_path: Path) -> None:
-    story = history(tree(1000))
-    story.commit(cost(1000, "/* side */"), branch="side", parents=[1])
-    story.commit({"a.txt": "1"}, branch="main")
-    story.commit({**cost(1200, "/* both */"), "a.txt": "1"}, branch="main", parents=[3, 2])
-    story.commit({"b.txt": "1"})
-    shas = story.write(tmp_path / "kv")
-    (culprit,) = verdict_of(ask(tmp_path / "kv", shas[1], "main", home=home))["culprits"]
-    assert culprit["sha"] == shas[4]
-    assert "combination" in culprit["note"]
 
 
 def test_a_class_that_hid_the_culprit_is_opened(home: Path, tmp_path: Path) -> None:
@@ -206,21 +147,6 @@ def test_cpu_time_alone_finds_a_large_step(home: Path, tmp_path: Path, steady: N
     assert max(probability for *_, probability in gaps) > 0.9
 
 
-def test_what_a_search_on_cpu_time_leaves_out_is_told_and_searched_when_asked_for(
-    home: Path, tmp_path: Path, steady: None
-) -> None:
-    loops = (*[1000] * 3, *[4000] * 4, *[6000] * 3)
-    shas = history(tree(1000), *(cost(n, f"/* {i} */") for i, n in enumerate(loops))).write(tmp_path / "kv")
-    question = [tmp_path / "kv", shas[1], "main", "--metric", "cpu", "--set", "clock_ops=1000,60000"]
-    verdict = verdict_of(ask(*question, home=home))
-    assert [culprit["sha"] for culprit in verdict["culprits"]] == [shas[5]]
-    (note,) = [note for note in verdict["notes"] if "--min-step" in note]
-    assert f"{verdict['remainder']:+.2f} % of the difference" in note
-    everything = verdict_of(ask(*question, "--min-step", "50", home=home))
-    assert everything["smallest_visible"]["cpu us/query"] == 50.0
-    assert not any("--min-step" in note for note in everything["notes"])
-
-
 def test_cpu_time_alone_enters_a_merge(home: Path, tmp_path: Path, steady: None) -> None:
     story = history(tree(1000))
     story.commit(cost(1000, "/* side */"), branch="side", parents=[1])
@@ -235,64 +161,6 @@ def test_cpu_time_alone_enters_a_merge(home: Path, tmp_path: Path, steady: None)
     assert 0.7 < culprit["share"] < 1.3
 
 
-def test_a_difference_of_the_good_branch_is_told_as_that_on_cpu_time_too(
-    home: Path, tmp_path: Path, steady: None
-) -> None:
-    story = history(tree(3000), cost(3000, "/* fork */"), cost(3000, "/* main */"))
-    story.commit(cost(1000), branch="fast", parents=[2])
-    story.write(tmp_path / "kv")
-    quick = ["--metric", "cpu", "--set", "clock_ops=1000,60000"]
-    assert verdict_of(ask(tmp_path / "kv", "fast", "main", *quick, home=home))["kind"] == "fork-point"
-
-
-def test_a_difference_that_noise_does_not_let_be_seen_again_is_told_with_what_would_have_been(
-    home: Path, tmp_path: Path, steady: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shas = history(tree(1000), cost(1000, "/* 1 */"), cost(3000)).write(tmp_path / "kv")
-    monkeypatch.setattr(changepoint, "next_action", lambda situation: NoStep(0.8, 700.0))
-    quick = ["--metric", "cpu", "--set", "clock_ops=1000,60000"]
-    verdict = verdict_of(ask(tmp_path / "kv", shas[1], "main", *quick, home=home))
-    assert verdict["kind"] == "no-regression"
-    assert "by +0.80 % over more readings, which is not sure: 700.00 % would have been" in verdict["summary"]
-    assert verdict["smallest_visible"]["cpu us/query"] == 700.0
-
-
-def test_readings_that_leave_a_difference_to_the_good_branch_say_so(
-    home: Path, tmp_path: Path, steady: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    story = history(tree(3000), cost(3000, "/* fork */"), cost(9000))
-    story.commit(cost(1000), branch="fast", parents=[2])
-    shas = story.write(tmp_path / "kv")
-    quick = ["--metric", "cpu", "--set", "clock_ops=1000,60000"]
-    monkeypatch.setattr(changepoint, "next_action", lambda situation: NoStep(0.8, 0.5, small=True))
-    assert verdict_of(ask(tmp_path / "kv", "fast", "main", *quick, home=home))["kind"] == "fork-point"
-    monkeypatch.setattr(changepoint, "next_action", lambda situation: NoStep(0.8, 700.0))
-    verdict = verdict_of(ask(tmp_path / "kv", "fast", "main", *quick, home=home))
-    assert verdict["kind"] == "no-regression"
-    assert f"from the fork point {shas[2][:12]} on by +0.80 % over more readings" in verdict["summary"]
-
-
-def test_a_difference_below_the_smallest_step_is_not_called_unsure(
-    home: Path, tmp_path: Path, steady: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shas = history(tree(1000), cost(1000, "/* 1 */"), cost(3000)).write(tmp_path / "kv")
-    monkeypatch.setattr(changepoint, "next_action", lambda situation: NoStep(0.72, 0.51, small=True))
-    quick = ["--metric", "cpu", "--min-step", "5", "--set", "clock_ops=1000,60000"]
-    verdict = verdict_of(ask(tmp_path / "kv", shas[1], "main", *quick, home=home))
-    assert "which is less than the smallest step looked for, " in verdict["summary"]
-    assert verdict["smallest_visible"]["cpu us/query"] >= 5.0
-
-
-def test_ends_that_differ_by_less_than_asked_for_on_cpu_time_would_have_been_seen_at_what_was_asked(
-    home: Path, tmp_path: Path, steady: None
-) -> None:
-    shas = history(tree(1000), cost(3000)).write(tmp_path / "kv")
-    quick = ["--metric", "cpu", "--min-step", "900", "--set", "clock_ops=1000,60000"]
-    verdict = verdict_of(ask(tmp_path / "kv", shas[1], "main", *quick, home=home))
-    assert verdict["kind"] == "no-regression"
-    assert verdict["smallest_visible"]["cpu us/query"] == 900.0
-
-
 def test_a_parent_that_cannot_be_built_is_one_of_its_own_candidates(home: Path, tmp_path: Path) -> None:
     # By its path the third commit shares the binary of the second, but it does not build.
     header = '#include "docs/cost.md"\n'
@@ -305,15 +173,6 @@ def test_a_parent_that_cannot_be_built_is_one_of_its_own_candidates(home: Path, 
     (group,) = verdict_of(ask(tmp_path / "kv", shas[1], "main", home=home))["groups"]
     assert group["commits"] == [shas[3], shas[4]]
     assert group["after"] == shas[2]
-
-
-def test_a_step_the_other_way_is_not_called_cost_that_moved(home: Path, tmp_path: Path) -> None:
-    loops = (1000, 1300, 1300, 1150, 1150)
-    shas = history(tree(1000), *(cost(n, f"/* {i} */") for i, n in enumerate(loops))).write(tmp_path / "kv")
-    verdict = verdict_of(ask(tmp_path / "kv", shas[1], "main", home=home))
-    assert [culprit["sha"] for culprit in verdict["culprits"]] == [shas[3]]
-    (told,) = (note for note in verdict["notes"] if shas[5][:12] in note)
-    assert "there is a step the other way: -1" in told
 
 
 def test_a_commit_that_crashes_when_probed_cannot_be_told_from_its_neighbour(home: Path, tmp_path: Path) -> None:
