@@ -418,6 +418,27 @@ def test_a_difference_that_is_not_reproduced(
     assert verdict.smallest_visible[CPU] >= answer.visible
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("", "ss"), ("d", "ds"), ("sd", "ds"), ("ssd", ""), ("sd", "d"), ("d", "d")],
+    ids=["good's class", "deep in good's class", "middle", "very end", "bad's class", "nothing but one class"],
+)
+def test_a_culprit_that_a_wrong_glob_hides_is_found(before: str, after: str) -> None:
+    """Around it commits of sources (s) and of documents (d); itself it seems to be one of documents."""
+    paths = {"s": ("source.c",), "d": ("docs/a.md",)}
+    costs = [*[(1000.0, kind) for kind in before], (1250.0, "d"), *[(1250.0, kind) for kind in after]]
+    commits = straight(1000.0, *(Commit(cost, paths=paths[kind]) for cost, kind in costs))
+    (culprit,) = run(FakeLab(commits, question("c0", f"c{len(costs)}"))).culprits
+    assert culprit.sha == f"c{len(before) + 1}"
+    assert culprit.steps[INSTRUCTIONS].percent == pytest.approx(25.0)
+
+
+def test_a_hidden_culprit_is_found_beside_an_open_one() -> None:
+    notes = [Commit(1050.0, paths=("docs/a",)), Commit(1250.0, paths=("docs/b",))]
+    verdict = run(FakeLab(straight(1000.0, 1000.0, 1050.0, *notes), question("c0", "c4")))
+    assert [culprit.sha for culprit in verdict.culprits] == ["c4", "c2"]
+
+
 AFTER_LARGER = straight(*levels((2, 1000.0), (2, 5000.0), (2, 5600.0)))
 BESIDE_LARGER = straight(1000.0, Commit(5000.0, paths=("docs/x",)), 5600.0, Commit(5600.0, paths=("docs/y",)))
 MERGE_AFTER_LARGER = {
