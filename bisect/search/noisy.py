@@ -110,11 +110,19 @@ def _within(part: Situation, data: Digest, now: Posterior, late: bool) -> Probe 
     """The next action in one interval, its step, or a commit on a level of its own that splits it."""
     between = _level_between(part, data, now, BETWEEN_SIGMAS)
     if between is not None:
-        return between
+        return _read_twice(part, data, between)
     outcome = _search(part, data, now, late)
     if isinstance(outcome, Found) and not outcome.single:
         between = _level_between(part, data, now, STUCK_SIGMAS)
-    return outcome if between is None else between
+    return outcome if between is None else _read_twice(part, data, between)
+
+
+def _read_twice(part: Situation, data: Digest, between: int) -> Probe | int:
+    """A commit on a level of its own, once that was not a single reading, which may have been disturbed, or cannot be
+    read again."""
+    if data.count(between) > 1 or between in part.dead:
+        return between
+    return Probe(between, 1, "it seems to be on a level of its own")
 
 
 def reproduced(situation: Situation) -> bool:

@@ -72,7 +72,8 @@ def posterior(data: Digest) -> Posterior:
     visits = data.visits
     where, values = visits.number, visits.percent
     alone = np.asarray([data.count(int(number)) == 1 for number in where])
-    single = max(data.sigma**2, scale**2 / (2 * OUTLIER_NATS))
+    off = np.max([np.abs(values - data.averages[end]) for end in (numbers[0], numbers[-1])], axis=0)
+    single = np.maximum(data.sigma**2, np.maximum(scale, off) ** 2 / (2 * OUTLIER_NATS))
     variances = np.where(alone, single, data.sigma**2 / visits.taken)
     span = max(WANDER_SPAN, numbers[-1] - numbers[0])
     along = np.minimum.outer(where - numbers[0], where - numbers[0]) / span

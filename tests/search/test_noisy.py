@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpubisect.search.digest import Reading, digest
-from cpubisect.search.noisy import LIKELY, SURE, Action, current, expected_cost, next_action
+from cpubisect.search.noisy import LIKELY, SURE, Action, current, expected_cost, held, next_action
 from cpubisect.search.situation import NoStep, Probe, Situation, Steps
 
 BUILD_S, PROBE_S = 400.0, 40.0
@@ -263,3 +263,17 @@ def test_ends_that_look_alike_again_end_no_search_that_has_begun(inside: bool) -
     assert 2.5 < percent / error < 3.9
     answer = next_action(Situation(64, readings, lambda _: BUILD_S, PROBE_S, most_rounds=20))
     assert isinstance(answer, NoStep) is not inside
+
+
+@pytest.mark.parametrize("off", [6.0, 10.0, 40.0])
+def test_a_single_disturbed_reading_decides_nothing(off: float) -> None:
+    """Whatever one reading of a commit says, the odds that it is beyond the step change by at most 99 : 1."""
+    random = np.random.default_rng(4)
+    ends = [(i % 2 * 63, 100.0 + 2.0 * (i % 2) + float(random.normal())) for i in range(24)]
+    readings = [Reading(number, value, 40.0 * i) for i, (number, value) in enumerate([*ends, (40, 100.0 + off)])]
+    situation = Situation(64, readings, lambda number: 400.0, PROBE_S)
+    now = current(situation)
+    assert now is not None
+    assert 0.5 < held(now, 0, 40) <= 0.997
+    action = next_action(situation)
+    assert isinstance(action, Probe)
