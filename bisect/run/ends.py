@@ -92,7 +92,10 @@ def examine(lab: Lab) -> Outcome | ToSearch:
         )
     )
     if change.percent * yardstick.direction < 0:
-        return _other_way(lab, ToSearch(line, yardstick, change, seen))
+        other = _other_way(lab, ToSearch(line, yardstick, change, seen))
+        if not isinstance(other, ToSearch):
+            return other
+        yardstick, change, seen = other.yardstick, other.change, other.seen
     if fork and not _differs_after_fork(lab, fork, yardstick):
         return AtFork(seen, metric, fork)
     defaults = explain_by_defaults(lab, good, bad) if yardstick.regime is Regime.EXACT else ()
@@ -102,12 +105,16 @@ def examine(lab: Lab) -> Outcome | ToSearch:
     return ToSearch(line, yardstick, change, seen, fork)
 
 
-def _other_way(lab: Lab, task: ToSearch) -> Outcome:
-    """The ends differ in the direction that is not asked for, which on CPU time where code lies may have made."""
+def _other_way(lab: Lab, task: ToSearch) -> Outcome | ToSearch:
+    """The ends differ in the direction that is not asked for, which on CPU time where code lies or a host that changed
+    may have made: binaries that are linked anew tell, and if they differ as was asked, such are to be searched."""
     yardstick = task.yardstick
     if yardstick.regime is Regime.NOISY and not lab.redraws:
         turned = replace(task, yardstick=replace(yardstick, direction=-yardstick.direction))
         with suppress(Unobservable):
+            again = _examine_redrawn(lab, task, lab.question.good_sha)
+            if isinstance(again, ToSearch):
+                return again
             again = _examine_redrawn(lab, turned, lab.question.good_sha)
             if not isinstance(again, ToSearch):
                 return again

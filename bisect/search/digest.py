@@ -44,6 +44,10 @@ CHANGE_SIGMAS = 6.0
 CHANGE_WINDOW, MOST_CHANGES = 3, 3
 """So many readings of a commit on each side tell of a change; so many changes at most are looked for."""
 
+CHANGE_WEIGHT = 1.5
+"""A change is told by as many readings as three on each side of it, n and m of a commit being worth nm / (n + m): two
+disturbed readings of one commit are no change."""
+
 FRAME_SIGMAS = 1000.0
 """How far apart the levels of two frames may be, in standard deviations of a reading: nothing is known of that."""
 
@@ -234,6 +238,7 @@ def _changes(series: Sequence[Numbers], percent: Array, sigma: float) -> Numbers
         sigmas, place, stretch = max(shifts, key=lambda one: one[0])
         if sigmas < CHANGE_SIGMAS * sigma:
             break
+        place = _between(series, percent, *stretch, place)
         changes[place:] += 1
         stretches.remove(stretch)
         stretches += [(stretch[0], place), (place, stretch[1])]
@@ -260,9 +265,26 @@ def _shift(series: Sequence[Numbers], percent: Array, start: int, end: int) -> t
             np.add.at(array, places[1:] - start + 1, -value)
     total, weight = np.cumsum(weighted)[:-1], np.cumsum(weights)[:-1]
     sigmas = np.abs(total) / np.sqrt(np.maximum(weight, 1e-9))
-    sigmas[weight < 1e-9] = 0.0
+    sigmas[weight < CHANGE_WEIGHT - 1e-9] = 0.0
     place = int(np.argmax(sigmas))
     return float(sigmas[place]), start + place
+
+
+def _between(series: Sequence[Numbers], percent: Array, start: int, end: int, place: int) -> int:
+    """Where a change that is seen from `place` on was: commits that were read on both sides of it tell only after which
+    reading and before which one. It was where those in between cost, as far as they can, what others cost before."""
+    both = [own for own in ((own[(own >= start) & (own < end)]) for own in series) if len(own) and own[0] < place]
+    after = [own[own >= place] for own in both]
+    until = min((int(own[0]) for own in after if len(own)), default=place)
+    means = [float(percent[own[own < place]].mean()) for own in both]
+    shift = np.mean([percent[late].mean() - mean for late, mean in zip(after, means, strict=True) if len(late)])
+    low, high = min(means), max(means)
+
+    def off(first: int, last: int, by: float) -> float:
+        values = percent[first:last] - by
+        return float(np.square(np.clip(low - values, 0.0, None) + np.clip(values - high, 0.0, None)).sum())
+
+    return min(range(place, until + 1), key=lambda here: off(place, here, 0.0) + off(here, until, float(shift)))
 
 
 def levels(visits: Visits, sigma: float) -> tuple[Array, Array, float]:
