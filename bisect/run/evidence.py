@@ -6,8 +6,8 @@ from statistics import median
 
 from cpubisect.search.stats import Step, step
 
-SHOWN_SIGMAS = 3.0
-"""A step is confirmed when it is so many of its own standard errors: of steps that are not there 1 in 700 is."""
+SHOWN_SIGMAS = 3.5
+"""A step is confirmed when it is so many of its own standard errors: of steps that are not there 1 in 4,000 is."""
 
 PLANNED_SIGMAS = 5.5
 """Rounds are planned so that a step of the size that is expected is so many standard errors: their number does not

@@ -31,8 +31,8 @@ def test_as_many_rounds_as_make_the_step_clear(percent: float, noise: float) -> 
 
 
 def test_only_the_expected_way_confirms() -> None:
-    assert shown(3.0)
-    assert not shown(2.9)
+    assert shown(3.5)
+    assert not shown(3.4)
     assert not shown(-9.0)
 
 
