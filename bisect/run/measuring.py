@@ -18,7 +18,7 @@ from cpubisect.search.digest import Digest, Reading, digest
 from cpubisect.search.events import Event
 from cpubisect.search.line import Line
 from cpubisect.search.question import Question
-from cpubisect.search.stats import Step, step
+from cpubisect.search.stats import Step, step, widened
 from cpubisect.search.suspects import Suspicion, Touch
 
 
@@ -151,7 +151,7 @@ class Beside:
     @cached_property
     def cpu(self) -> Step:
         """The step in CPU time."""
-        return self._read.step(0, 1)
+        return widened(self._read.step(0, 1), self._read.turns(0, 1))
 
     @property
     def error(self) -> float:

@@ -135,6 +135,13 @@ class Digest:
         before = 1 + self.averages[low] / 100
         return known_step(percent / before, error / before, self.freedom)
 
+    def turns(self, low: int, high: int) -> Array:
+        """By how much the readings of one number exceed those of another that were made in the same turn, in percent of
+        the first number's cost: the k-th reading of each."""
+        before, after = (self.percent[self.number == number] for number in (low, high))
+        count = min(len(before), len(after))
+        return np.asarray((after[:count] - before[:count]) / (1 + self.averages[low] / 100))
+
     def inside(self, low: int, high: int) -> "Digest":
         """The part of the range from one number to another, renumbered from 0; its levels are still those that all
         readings tell, for its numbers may have been read beside one that is not in it."""

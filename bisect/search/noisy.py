@@ -31,9 +31,9 @@ GATE_SIGMAS, STAY_SIGMAS = 4.0, 3.0
 """The difference of the ends is sure when it is so many times its own standard error, and stays so while it is so many:
 the error grows again where a drifting host is found out late."""
 
-MOST_ROUNDS = 60
+MOST_ROUNDS = 75
 """Ends that don't surely differ after so many readings each count as equal: a difference as large as the noise of one
-reading is 5.5 standard errors then."""
+reading is 6.1 standard errors then."""
 
 HOPELESS_SIGMAS = 3.0
 """The ends count as equal before that, if not even a difference so many standard errors larger could become sure."""

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.99
 POWER = 0.9
 
+LEAST_TURNS = 6
+"""Of fewer differences than this a standard deviation says little."""
+
 
 @dataclass(frozen=True)
 class Step(Plain):
@@ -89,6 +92,18 @@ def known_step(percent: float, error: float, freedom: int) -> Step:
         return Step(percent, -math.inf, math.inf, math.inf)
     half = _quantile((1 + CONFIDENCE) / 2, freedom) * plain
     return Step(percent, percent - half, percent + half, half + _quantile(POWER, freedom) * plain)
+
+
+def widened(told: Step, differences: "Sequence[float] | Array") -> Step:
+    """A step whose interval is at least as wide as Student's of the differences that readings show turn by turn, in
+    percent: what no model of the noise foresees is in them. Fewer than LEAST_TURNS say nothing."""
+    count = len(differences)
+    if count < LEAST_TURNS or not told.bounded:
+        return told
+    error = math.sqrt(variance(float(one) for one in differences) / count)
+    half = max(_quantile((1 + CONFIDENCE) / 2, count - 1) * error, (told.high - told.low) / 2)
+    visible = max(told.visible, half + _quantile(POWER, count - 1) * error)
+    return Step(told.percent, told.percent - half, told.percent + half, visible)
 
 
 def inflation(freedom: int) -> float:

@@ -1,11 +1,12 @@
 import math
+import statistics
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
-from cpubisect.search.stats import spread_percent, step
+from cpubisect.search.stats import Step, spread_percent, step, widened
 
 positive = st.floats(min_value=1.0, max_value=1e9)
 
@@ -76,3 +77,14 @@ def test_agrees_with_welchs_test_for_small_relative_noise() -> None:
 def test_spread() -> None:
     assert spread_percent([99.0, 101.0]) == pytest.approx(2.0)
     assert spread_percent([5.0]) == 0.0
+
+
+def test_an_interval_is_as_wide_as_what_the_turns_show() -> None:
+    told = Step(2.0, 1.5, 2.5, 0.9)
+    assert widened(told, [2.0, 2.1, 1.9]) == told
+    assert widened(told, [1.9, 2.0, 2.1] * 4) == told
+    wide = widened(told, [-1.0, 5.0, 2.0] * 4)
+    half = 3.106 * statistics.stdev([-1.0, 5.0, 2.0] * 4) / math.sqrt(12)
+    assert wide.percent == 2.0
+    assert (wide.low, wide.high) == pytest.approx((2.0 - half, 2.0 + half), rel=1e-3)
+    assert wide.visible > told.visible
