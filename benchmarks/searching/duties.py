@@ -46,6 +46,6 @@ def _done(task: ToSearch, answer: Answer) -> Done:
 
 
 def _confirmed(lab: SimulatedLab, task: ToSearch, searched: Searched) -> Result:
-    whole = Whole(searched.start, searched.end - searched.end / (1 + task.change.percent / 100))
-    findings = Confirmer(lab, task.yardstick, whole).refine(searched, searched.done.steps[0])
+    confirmer = Confirmer(lab, task.yardstick, Whole.of(searched, task.change.percent))
+    findings = confirmer.refine(searched, searched.done.steps[0])
     return Result.found(findings.culprits, findings.groups) if findings else Result(NO_ANSWER)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
+from typing import Self
 
 from cpubisect.base.metrics import INSTRUCTIONS
 from cpubisect.records.purpose import Purpose
@@ -82,6 +83,11 @@ class Whole:
 
     start: float
     difference: float
+
+    @classmethod
+    def of(cls, searched: Searched, percent: float) -> Self:
+        """That of a line that was searched, bad being so many percent above good."""
+        return cls(searched.start, searched.end - searched.end / (1 + percent / 100))
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,8 @@ class HostLab:
             recipe = self._recipe(sha)
         except UserError:
             return False
-        failed = [row for row in self._tries(sha) if row.recipe_key == recipe.key() and row.outcome != Outcome.BUILT]
+        tries = (build for build, _ in self.builds() if build.sha == sha and build.recipe_key == recipe.key())
+        failed = [build for build in tries if build.outcome != Outcome.BUILT]
         if len(failed) != 1:
             return False
         self._built[sha] = self._make(recipe)
@@ -128,12 +129,10 @@ class HostLab:
 
     def mishaps(self) -> list[str]:
         """Commits that could not be built once, and were when that was tried again."""
-        last = {build.sha: build for build, _ in self.builds()}
-        tried_again = (sha for sha, row in last.items() if row.outcome == Outcome.BUILT and len(self._tries(sha)) > 1)
-        return [sha for sha in tried_again if any(row.outcome != Outcome.BUILT for row in self._tries(sha))]
-
-    def _tries(self, sha: str) -> list[BuildRow]:
-        return [build for build, _ in self.builds() if build.sha == sha]
+        outcomes: dict[str, list[str]] = {}
+        for build, _ in self.builds():
+            outcomes.setdefault(build.sha, []).append(build.outcome)
+        return [sha for sha, own in outcomes.items() if own[-1] == Outcome.BUILT and {*own} != {Outcome.BUILT}]
 
     def _find_or_make(self, sha: str) -> BuildRow:
         """The build of a commit that is kept, or one made now; raises Unobservable if there is no recipe."""

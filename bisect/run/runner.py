@@ -2,7 +2,7 @@
 
 from cpubisect.base.errors import UserError
 from cpubisect.run.classes import search
-from cpubisect.run.confirm import Confirmer, Findings, Whole
+from cpubisect.run.confirm import Confirmer, Whole
 from cpubisect.run.ends import ToSearch, examine, examine_redrawn, was_redrawn
 from cpubisect.run.loop import Searched
 from cpubisect.run.measuring import Lab, Unobservable
@@ -37,7 +37,7 @@ def find(lab: Lab, task: ToSearch) -> Outcome:
     searched = search(lab, task.line, task.yardstick)
     if searched.done.unsure is not None and not searched.scattered:
         return _not_reproduced(task, searched, searched.done.unsure)
-    searched, found = _confirmed(lab, task, searched)
+    searched, found = Confirmer(lab, task.yardstick, Whole.of(searched, task.change.percent)).find(searched)
     nothing_shows = bool(found.refused) and not found.culprits
     doubtful = found.placed or (nothing_shows and not task.yardstick.redrawn and not lab.redraws)
     if doubtful and (again := _redrawn(lab, task)):
@@ -67,8 +67,3 @@ def _not_reproduced(task: ToSearch, searched: Searched, visible: float) -> Outco
         return AtFork(seen, metric, task.fork)
     done = searched.done
     return NotReproduced(seen, task.yardstick, task.change, done.remainder, done.small, task.fork)
-
-
-def _confirmed(lab: Lab, task: ToSearch, searched: Searched) -> tuple[Searched, Findings]:
-    whole = Whole(searched.start, searched.end - searched.end / (1 + task.change.percent / 100))
-    return Confirmer(lab, task.yardstick, whole).find(searched)
