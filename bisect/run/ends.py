@@ -63,11 +63,13 @@ class ToSearch:
 @dataclass(frozen=True)
 class _Difference:
     """What the ends showed: by metric that was looked at, the smallest step in percent that would have been seen, and
-    if they differ, the whole change and what to compare commits by."""
+    if they differ, the whole change and what to compare commits by. `linked_once` is why CPU time was not read in
+    binaries that are linked anew too, empty if it was or did not matter."""
 
     visible: Mapping[str, float] = field(default_factory=dict)
     change: Step | None = None
     yardstick: Yardstick | None = None
+    linked_once: str = ""
 
 
 def examine(lab: Lab) -> Outcome | ToSearch:
@@ -84,7 +86,7 @@ def examine(lab: Lab) -> Outcome | ToSearch:
     seen = Seen(_end_steps(lab), found.visible)
     change, yardstick = found.change, found.yardstick
     if change is None or yardstick is None:
-        return TooSmall(seen, _cancelling(lab) if INSTRUCTIONS in found.visible else None)
+        return TooSmall(seen, _cancelling(lab) if INSTRUCTIONS in found.visible else None, found.linked_once)
     metric = yardstick.metric
     lab.tell(
         events.RegimeChosen(
@@ -109,7 +111,7 @@ def _other_way(lab: Lab, task: ToSearch) -> Outcome | ToSearch:
     """The ends differ in the direction that is not asked for, which on CPU time where code lies or a host that changed
     may have made: binaries that are linked anew tell, and if they differ as was asked, such are to be searched."""
     yardstick = task.yardstick
-    if yardstick.regime is Regime.NOISY and not lab.redraws:
+    if yardstick.regime is Regime.NOISY and not (yardstick.redrawn or lab.redraws):
         turned = replace(task, yardstick=replace(yardstick, direction=-yardstick.direction))
         with suppress(Unobservable):
             again = _examine_redrawn(lab, task, lab.question.good_sha)
@@ -185,15 +187,33 @@ def _counted(lab: Lab) -> _Difference:
 
 
 def _clocked(lab: Lab, visible: Mapping[str, float]) -> _Difference:
+    """As built and, since where code lies can hide a difference as well as make one, in binaries that are linked anew
+    where the builds do not surely differ."""
+    found = _clocked_as(lab, visible, redrawn=False)
+    if found.yardstick is not None:
+        return found
+    why = lab.redraws
+    if not why:
+        try:
+            return _clocked_as(lab, visible, redrawn=True)
+        except Unobservable as reason:
+            why = str(reason)
+    return replace(found, linked_once=why)
+
+
+def _clocked_as(lab: Lab, visible: Mapping[str, float], *, redrawn: bool) -> _Difference:
+    """As built, or in binaries that are linked anew for each round; raises Unobservable."""
     question = lab.question
     floor = question.min_step or 0.0
-    found = _clock_until_sure(lab, question.good_sha, Purpose.CLOCK, lambda now: visible_at(now.error) < floor)
+    found = _clock_until_sure(
+        lab, question.good_sha, Purpose.CLOCK, lambda now: visible_at(now.error) < floor, redrawn=redrawn
+    )
     change, least = found.cpu, visible_at(found.error)
     visible = {**visible, CPU: max(floor, least)}
     if abs(found.sigmas) < GATE_SIGMAS or abs(change.percent) < floor:
         return _Difference(visible)
     plan = Plan(1, floor or abs(change.percent) * LEAST_SHARE, least)
-    return _Difference(visible, change, _yardstick(lab, CPU, Regime.NOISY, plan))
+    return _Difference(visible, change, replace(_yardstick(lab, CPU, Regime.NOISY, plan), redrawn=redrawn))
 
 
 def was_redrawn(lab: Lab) -> bool:
@@ -253,7 +273,7 @@ def _differs_after_fork(lab: Lab, fork: str, yardstick: Yardstick) -> bool:
     def none(found: Beside) -> bool:
         return ruled_out(found.cpu, yardstick.direction, yardstick.min_step)
 
-    return not none(_clock_until_sure(lab, fork, Purpose.clock(fork), none))
+    return not none(_clock_until_sure(lab, fork, Purpose.clock(fork), none, redrawn=yardstick.redrawn))
 
 
 def _end_steps(lab: Lab) -> dict[str, Step]:

@@ -19,7 +19,7 @@ DOUBT_SIGMAS = 1.0
 LEFT_OF_STEP = 0.5
 """A step of which surely less than this part is there in binaries linked anew was made by where code lies."""
 
-FEWEST_ROUNDS, MOST_PLANNED = 6, 90
+FEWEST_ROUNDS, MOST_PLANNED = 6, 150
 """Rounds of culprit and parent."""
 
 

@@ -1,6 +1,6 @@
 """PURE: what a bisection can come to, each as data, and the verdict that says it in words."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -78,10 +78,12 @@ class Cancelling:
 
 @dataclass(frozen=True)
 class TooSmall:
-    """The ends differ by less than is looked for or could be seen."""
+    """The ends differ by less than is looked for or could be seen; `linked_once` says why binaries linked anew were not
+    asked, if that is why a difference may be hidden by where code lies."""
 
     seen: Seen
     cancelling: Cancelling | None = None
+    linked_once: str = ""
 
     def verdict(self, question: Question, test: str) -> Verdict:
         """In words."""
@@ -91,8 +93,14 @@ class TooSmall:
             f"no {question.find.value} from {question.good} to {question.bad}: one of {parts} would have been seen",
             ends=self.seen.steps,
             smallest_visible=self.seen.visible,
-            notes=(self.cancelling.note(),) if self.cancelling else (),
+            notes=tuple(self._notes()),
         )
+
+    def _notes(self) -> Iterator[str]:
+        if self.cancelling:
+            yield self.cancelling.note()
+        if self.linked_once:
+            yield f"CPU time is of two binaries as they were linked: where code lies may hide more ({self.linked_once})"
 
 
 @dataclass(frozen=True)

@@ -320,6 +320,24 @@ def test_a_step_among_layouts_is_found_in_binaries_that_are_linked_anew(seed: in
         assert any(row.purpose.link for sha, row in lab.clocked() if sha == "c17")
 
 
+@pytest.mark.parametrize("seed", [16, 26, 27, 28, 48])
+def test_a_step_that_layout_hides_at_the_ends_is_found_in_binaries_that_are_linked_anew(seed: int) -> None:
+    commits = straight(*levels((17, 1000.0), (13, 1030.0)))
+    lab = FakeLab(commits, question("c0", "c29"), seed=seed, **LAYOUT)
+    verdict = run(lab)
+    assert [culprit.sha for culprit in verdict.culprits] == ["c17"]
+    assert all(row.purpose.link for sha, row in lab.clocked() if sha not in ("c0", "c29"))
+
+
+def test_where_nothing_can_be_linked_anew_an_answer_of_none_says_what_it_is_of() -> None:
+    lab = FakeLab(FLAT, question("c0", "c5"), redraws="lld is not installed", **NOISY)
+    verdict = run(lab)
+    assert verdict.kind is Kind.NO_REGRESSION
+    assert verdict.notes == (
+        "CPU time is of two binaries as they were linked: where code lies may hide more (lld is not installed)",
+    )
+
+
 def test_where_nothing_can_be_linked_anew_the_report_says_so() -> None:
     commits = straight(*levels((13, 1000.0), (7, 1200.0)))
     lab = FakeLab(commits, question("c0", "c19"), redraws="lld is not installed", **NOISY)
