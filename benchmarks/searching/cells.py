@@ -26,6 +26,7 @@ _LABELS = {
     "strewn": "strewn",
     "flaky": "{:.0%} fail once",
     "releases": "{} releases built",
+    "miscounts": "{:.0%} of the counts wrong",
     "build_s": "build {:g} s",
 }
 
@@ -93,6 +94,7 @@ def audit() -> Iterator[Cell]:
         World(AUDITED, 2.0, dead=0.3, strewn=True),
         World(AUDITED, 2.0, flaky=0.1),
         World(AUDITED, 2.0, flaky=0.3),
+        World(AUDITED, 2.0, miscounts=0.02),
     ):
         yield Cell(AUDIT, world)
 
@@ -124,7 +126,8 @@ def full() -> Iterator[Cell]:
         yield Cell("Cheap builds", World(step=step, build_s=60.0))
     for step in (1.0, 2.0, 5.0):
         yield Cell("All together", combined(1024, step))
-    yield from audit()
+    # The peers' rules know CPU time only.
+    yield from (cell for cell in audit() if cell.world.miscounts is None)
 
 
 def small() -> Iterator[Cell]:

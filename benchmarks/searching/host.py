@@ -29,7 +29,7 @@ class Host:
     `size` numbers, 0 good and size - 1 bad; a first build costs what the compiler cache leaves of `build_s` seconds,
     whether it succeeds or not, and is kept; a probe costs `probe_s`. `wanted` is the culprit's step in percent: what
     somebody who has seen the two ends could tell a search. `failures` has the first error line of every build that
-    failed.
+    failed; `counts` says whether instructions can be counted.
     """
 
     def __init__(self, history: History) -> None:
@@ -42,10 +42,12 @@ class Host:
         self.clock_s = 0.0
         self.builds = 0
         self.probes = 0
+        self.counts = world.miscounts is not None
         self.failures: dict[int, str] = {}
         self._artifacts = set(history.built)
         self._links: set[tuple[int, int]] = set()
         self._repeats: dict[tuple[int, int], int] = {}
+        self._counts: dict[int, int] = {}
 
     def has(self, number: int) -> bool:
         """True if its artifact is there."""
@@ -83,10 +85,7 @@ class Host:
     def probe(self, number: int, link: int = 0) -> float:
         """One probe of a built number, in percent of the good end's cost; of the `link`-th time that it is linked anew,
         which takes time once. Raises ValueError if it is not built, and Stopped after too many."""
-        if self.probes >= MOST_PROBES:
-            raise Stopped(f"{MOST_PROBES} probes are enough")
-        if number not in self._artifacts:
-            raise ValueError(f"{number} is not built")
+        self._may_probe(number)
         if link and (number, link) not in self._links:
             self._links.add((number, link))
             self.clock_s += self._history.world.link_s
@@ -96,6 +95,22 @@ class Host:
         self.probes += 1
         self.clock_s += self.probe_s
         return value
+
+    def count(self, number: int) -> float:
+        """How many instructions a built number takes by one count, in percent of the good end's, which takes as long as
+        a probe of CPU time. Raises as `probe` does."""
+        self._may_probe(number)
+        repeat = self._counts.get(number, 0)
+        self._counts[number] = repeat + 1
+        self.probes += 1
+        self.clock_s += self.probe_s
+        return self._history.count(number, repeat)
+
+    def _may_probe(self, number: int) -> None:
+        if self.probes >= MOST_PROBES:
+            raise Stopped(f"{MOST_PROBES} probes are enough")
+        if number not in self._artifacts:
+            raise ValueError(f"{number} is not built")
 
     def probe_times(self, number: int, count: int) -> list[float]:
         """Several probes, one after the other."""

@@ -4,7 +4,7 @@ says what it would have taken."""
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from cpubisect.base.metrics import CPU
+from cpubisect.base.metrics import CPU, INSTRUCTIONS
 from cpubisect.builders.build import Outcome
 from cpubisect.history.candidates import Candidate, Candidates
 from cpubisect.history.history import CommitDetails
@@ -56,17 +56,18 @@ class StraightPast:
 
 
 class SimulatedLab:
-    """Measures a host's numbers on CPU time only, each being a commit of that name."""
+    """Measures a host's numbers, each being a commit of that name: on CPU time, and in instructions where its world
+    counts them."""
 
     bisection = 1
     test_name = "simulated"
-    counts_instructions = False
     irrelevant = ()
     expected_spread = 0.0
     redraws = ""
 
     def __init__(self, host: Host) -> None:
         self.host = host
+        self.counts_instructions = host.counts
         self.history = StraightPast(host.size)
         good, bad = "0", str(host.size - 1)
         self.question = Question("", "", good, bad, good, bad, (self.test_name,), "")
@@ -132,10 +133,14 @@ class SimulatedLab:
         build = self.build(sha)
         done = self._probes.setdefault((sha, purpose), [])
         while len(done) < count:
-            values = {CPU: (self.host.probe(int(sha), purpose.link),)}
+            counting = self.counts_instructions and not purpose.only_clock
+            if counting:
+                values = {INSTRUCTIONS: (self.host.count(int(sha)),)}
+            else:
+                values = {CPU: (self.host.probe(int(sha), purpose.link),)}
             started = self.host.clock_s - self.host.probe_s
             row = ProbeRow(
-                len(self._series),
+                self.host.probes,
                 build.id,
                 self.test_name,
                 purpose,
@@ -154,8 +159,9 @@ class SimulatedLab:
         return done
 
     def fresh_counts(self, sha: str) -> list[ProbeRow]:
-        """Nothing is counted."""
-        return []
+        """All of them."""
+        found = [rows for (own, purpose), rows in self._probes.items() if own == sha and purpose.only_counts]
+        return [row for rows in found for row in rows]
 
     def probe_with(self, sha: str, settings: Mapping[str, str]) -> ProbeRow:
         """There are no settings; raises Unobservable."""

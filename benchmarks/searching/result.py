@@ -20,9 +20,9 @@ class Named:
     probability: float | None
 
     @classmethod
-    def of(cls, culprit: Culprit) -> Self:
-        """What the product says of one."""
-        step = culprit.steps[CPU]
+    def of(cls, culprit: Culprit, metric: str) -> Self:
+        """What the product says of one, by the metric that was searched on."""
+        step = culprit.steps[metric]
         return cls(int(culprit.sha), step.percent, step.low, step.high, culprit.probability)
 
 
@@ -41,13 +41,16 @@ class Result:
         """What the product says. An answer that is neither a culprit nor a choice of commits names nothing."""
         if verdict.kind not in (Kind.CULPRIT, Kind.ONE_OF):
             return cls(verdict.kind.value, visible=verdict.smallest_visible.get(CPU))
-        return cls.found(verdict.culprits, verdict.groups, verdict.kind.value)
+        return cls.found(verdict.culprits, verdict.groups, verdict.kind.value, verdict.metric)
 
     @classmethod
-    def found(cls, culprits: Sequence[Culprit], groups: Sequence[Group], kind: str | None = None) -> Self:
+    def found(
+        cls, culprits: Sequence[Culprit], groups: Sequence[Group], kind: str | None = None, metric: str = CPU
+    ) -> Self:
         """Culprits, and groups of commits that can't be told apart."""
         pairs = tuple((int(group.after), int(group.until)) for group in groups)
-        return cls(kind or (Kind.CULPRIT if culprits else Kind.ONE_OF).value, tuple(map(Named.of, culprits)), pairs)
+        named = tuple(Named.of(culprit, metric) for culprit in culprits)
+        return cls(kind or (Kind.CULPRIT if culprits else Kind.ONE_OF).value, named, pairs)
 
     def unstated(self) -> Self:
         """The same without probabilities: those of a search that states none."""

@@ -40,8 +40,14 @@ TICK_S = 20.0
 """The host's random walk is drawn at this spacing and interpolated between, in seconds."""
 
 _BLOCK = 64
-_PLACES, _DEAD, _DRIFT, _COMMIT, _JUMP, _FLAKY, _LINK = range(7)
+_PLACES, _DEAD, _DRIFT, _COMMIT, _JUMP, _FLAKY, _LINK, _COUNT = range(8)
 
+
+COUNT_SIGMA = 0.01
+"""Standard deviation between counts of one build's instructions, in percent."""
+
+MISCOUNT = 1.0
+"""How much a wrong count is too high, in percent."""
 
 EITHER_WAY = (0.5, 2.0)
 """How far layouts that scatter either way are off, at least and at most, in units of the world's layout."""
@@ -66,6 +72,7 @@ class World:
     share of numbers that can't be built, in up to three stretches or, if `strewn`, anywhere; `flaky` the share of
     numbers between the ends whose first build fails and whose second one does not; `releases` how many evenly spread
     numbers, both ends among them, are built beforehand. Linking a build again takes `link_s`, once for each layout.
+    With `miscounts` instructions are counted too, and that share of the counts is MISCOUNT too high.
     """
 
     size: int = 1024
@@ -82,6 +89,7 @@ class World:
     strewn: bool = False
     flaky: float = 0.0
     releases: int = 0
+    miscounts: float | None = None
     build_s: float = 400.0
     probe_s: float = 40.0
     link_s: float = 10.0
@@ -148,6 +156,13 @@ class History:
             which = (_LINK, number, link) if link else (_COMMIT, number)
             binary = self._binaries[number, link] = _Binary(_stream(self._seed, self._trial, *which), self.world)
         return float(self.means[number]) + binary.value(repeat) + self.drift(at_s)
+
+    def count(self, number: int, repeat: int) -> float:
+        """How many instructions the `repeat`-th count of a number's build shows; no layout and no host changes that."""
+        rng = _stream(self._seed, self._trial, _COUNT, number, repeat)
+        wrong = rng.random() < (self.world.miscounts or 0.0)
+        exact = float(self.means[number]) * (1 + COUNT_SIGMA / 100 * float(rng.standard_normal()))
+        return exact * (1 + MISCOUNT / 100) if wrong else exact
 
     def fails_once(self, number: int) -> bool:
         """True if a number's first build fails and its second one does not."""

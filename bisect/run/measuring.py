@@ -203,18 +203,6 @@ def rounds(lab: Lab, shas: Sequence[str], purpose: Purpose, count: int) -> list[
     return [lab.probes(sha, purpose, count)[:count] for sha in shas]
 
 
-def redrawn_rounds(lab: Lab, shas: Sequence[str], purpose: Purpose, count: int) -> list[Sequence[ProbeRow]]:
-    """The same with binaries that are linked anew for each round, so that the layout of code is noise as any other.
-    Raises Unobservable."""
-    for sha in shas:
-        lab.build(sha)
-    links = [purpose.linked(number) for number in range(1, count + 1)]
-    for turn, link in enumerate(links):
-        for sha in reversed(shas) if turn % 2 else shas:
-            lab.probes(sha, link, 1)
-    return [[lab.probes(sha, link, 1)[0] for link in links] for sha in shas]
-
-
 def clock_rounds(
     lab: Lab,
     shas: tuple[str, str],
@@ -224,13 +212,28 @@ def clock_rounds(
     *,
     redrawn: bool = False,
 ) -> Beside:
-    """Rounds of CPU time of two commits, as few of `counts` as settle the matter, and at most all; of binaries linked
-    anew if `redrawn`. Raises Unobservable."""
+    """Rounds of CPU time of two commits, as few of `counts` as settle the matter, and at most all; if `redrawn`, of
+    binaries that are linked anew for each round, so that the layout of code is noise as any other. Raises
+    Unobservable."""
+    links: list[Sequence[ProbeRow]] = []
     for count in counts:
-        found = Beside(*(redrawn_rounds if redrawn else rounds)(lab, shas, purpose, count))
+        if redrawn:
+            links += [_of_link(lab, shas, purpose, link) for link in range(len(links) + 1, count + 1)]
+            found = Beside(*zip(*links, strict=True))
+        else:
+            found = Beside(*rounds(lab, shas, purpose, count))
         if settled(found):
             break
     return found
+
+
+def _of_link(lab: Lab, shas: Sequence[str], purpose: Purpose, link: int) -> Sequence[ProbeRow]:
+    """A round of one redraw of each commit; raises Unobservable."""
+    if link == 1:
+        for sha in shas:
+            lab.build(sha)
+    rows = {sha: lab.probes(sha, purpose.linked(link), 1)[0] for sha in (shas if link % 2 else reversed(shas))}
+    return [rows[sha] for sha in shas]
 
 
 def once_more(lab: Lab, sha: str, purpose: Purpose, *, redrawn: bool = False) -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from searching import ours
 from searching.host import Host
 from searching.result import Named, Result
 from searching.score import Verdict, enough, judge
@@ -259,3 +260,16 @@ def test_linking_takes_time_once_for_each_layout() -> None:
         host.probe(7, link)
     assert host.clock_s - started == 4 * 40.0 + 2 * 10.0
     assert host.probes == 4
+
+
+def test_some_counts_of_a_world_that_counts_are_wrong_and_nobody_else_is_named_for_it() -> None:
+    world = World(64, 2.0, miscounts=0.02)
+    history = world.draw(1, 2)
+    counts = [history.count(3, repeat) for repeat in range(500)]
+    high = [count for count in counts if count > 100.5]
+    assert 2 <= len(high) <= 25
+    assert all(abs(count - 100.0) < 0.1 for count in counts if count not in high)
+    host = Host(history)
+    result = ours.bisect(host)
+    assert [named.number for named in result.named] == [history.culprit]
+    assert result.named[0].low <= history.change(result.named[0].number) <= result.named[0].high
