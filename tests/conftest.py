@@ -5,11 +5,16 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # Two workers that each solve small systems with several threads get in each other's way.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from cpubisect.example.history import Generated, generate
+
+# What a test finds must not depend on how fast the machine is just now.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -24,7 +24,7 @@ def longer(content: Content, times: int) -> Content:
     return replace(content, sections=content.sections * times)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(CONTENTS, TIMES)
 def test_a_comment_on_github(content: Content, times: int) -> None:
     text = ISSUE.compose(Report((), longer(content, times)), MARKER).text
@@ -32,7 +32,7 @@ def test_a_comment_on_github(content: Content, times: int) -> None:
     assert text.endswith(f"\n\n<!-- {MARKER} -->\n")
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(CONTENTS, TIMES)
 def test_a_comment_in_jira(content: Content, times: int) -> None:
     text = TICKET.compose(Report((), longer(content, times)), MARKER).text

@@ -216,7 +216,7 @@ def test_every_frame_has_a_place_of_its_own(root: Frame) -> None:
 
 
 @given(FRAMES)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_any_frames_make_a_picture(root: Frame) -> None:
     assert len(boxes(picture.svg(flame(root, 400)))) == flame_count(root)
 

@@ -86,7 +86,7 @@ BACKWARDS: Shape = [([], 300), *(([n], 301) for n in range(1, 6)), *(([n], 1) fo
 NUMBER = st.integers(1, 25)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(shapes(), st.lists(st.tuples(NUMBER, NUMBER), min_size=3, max_size=3))
 @example(CROSSED, [(1, 8), (2, 8), (4, 8), (8, 4), (5, 4), (4, 5), (4, 6), (6, 7)])
 @example(BACKWARDS, [(20, 21), (21, 20), (1, 20), (20, 1)])

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 from hostile_reports import CONTENTS
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -18,7 +18,6 @@ from cpubisect.report.text import as_text
 RENDERERS = st.sampled_from([as_text, as_markdown, lambda content: as_text(content).replace("x", "xx")])
 LIMITS = st.integers(LEAST, 6000)
 Render = Callable[[Content], str]
-unhurried = settings(deadline=None)
 
 
 def section(title: str, *blocks: Block) -> Section:
@@ -30,7 +29,6 @@ def parsed(markdown: str) -> list[Token]:
     return MarkdownIt("commonmark").enable("table").parse(markdown)
 
 
-@unhurried
 @given(CONTENTS, LIMITS, RENDERERS)
 def test_the_limit_is_kept(content: Content, limit: int, render: Render) -> None:
     text = shortened(content, limit, render)
@@ -38,14 +36,12 @@ def test_the_limit_is_kept(content: Content, limit: int, render: Render) -> None
     assert text.strip()
 
 
-@unhurried
 @given(CONTENTS, RENDERERS)
 def test_what_fits_is_left_alone(content: Content, render: Render) -> None:
     whole = render(content)
     assert shortened(content, size(whole) + LEAST, render) == whole
 
 
-@unhurried
 @given(CONTENTS, LIMITS)
 def test_a_report_in_markdown_is_nothing_but_what_we_wrote(content: Content, limit: int) -> None:
     """No link, picture, comment, mention or reference outside of code, cut or not; and no block is left open."""

@@ -17,7 +17,7 @@ def taken(found: list[tuple[int, float, float]]) -> list[Reading]:
     return [Reading(number, value, float(at)) for (number, value, _), at in zip(found, clock, strict=True)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(readings_of_both)
 def test_the_walk_of_visits_is_the_mean_of_the_earlier_of_two_times(found: list[tuple[int, float, float]]) -> None:
     data = digest(taken(found))
@@ -29,7 +29,7 @@ def test_the_walk_of_visits_is_the_mean_of_the_earlier_of_two_times(found: list[
     assert data.visits.walk == pytest.approx(np.asarray(expected))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(readings_of_both, st.floats(0.1, 50.0))
 def test_the_unit_of_the_readings_does_not_matter(found: list[tuple[int, float, float]], unit: float) -> None:
     one = digest(taken(found))
@@ -116,7 +116,7 @@ def test_a_long_search_forgets_nothing_of_what_was_read_side_by_side(commits: in
     assert np.sqrt(np.mean(np.square([percent / error for percent, error in found]))) < 1.5
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(readings_of_both, st.integers(0, 2), st.integers(1, 3))
 def test_a_part_of_the_range_keeps_what_the_whole_tells(
     found: list[tuple[int, float, float]], low: int, size: int

@@ -120,7 +120,7 @@ def test_an_unbuildable_range_elsewhere_does_not_hide_the_culprit() -> None:
         assert done.steps[0].high == max(culprit, 0) or (culprit == 121 and done.steps[0].high == 121)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32))
 def test_whatever_the_world_every_step_found_is_real_and_none_is_missed(seed: int) -> None:
     random_ = random.Random(seed)
@@ -158,7 +158,6 @@ def test_a_suspect_that_splits_nearly_as_well_as_the_middle_comes_before_it() ->
     assert set(state.tried) == {125, 126}
 
 
-@settings(deadline=None)
 @given(st.integers(2, 3000), st.data())
 def test_wrong_suspects_never_cost_more_than_two_builds_over_halving(size: int, data: st.DataObject) -> None:
     culprit = data.draw(st.integers(1, size - 1))
@@ -189,7 +188,6 @@ def test_wrong_suspects_never_cost_more_than_two_builds_over_halving(size: int, 
     assert len(state.tried) <= halvings(size - 1) + SPARE
 
 
-@settings(deadline=None)
 @given(st.integers(10, 1000), st.data())
 def test_binaries_that_are_there_are_taken_and_cost_no_build(size: int, data: st.DataObject) -> None:
     culprit = data.draw(st.integers(1, size - 1))
@@ -202,7 +200,6 @@ def test_binaries_that_are_there_are_taken_and_cost_no_build(size: int, data: st
     assert len(built) <= halvings(above - below) + SPARE
 
 
-@settings(deadline=None)
 @given(st.sampled_from([64, 256, 1024]), st.integers(0, 2**32))
 def test_wrong_suspects_before_a_broken_range_do_not_have_it_tried_one_by_one(size: int, seed: int) -> None:
     random_ = random.Random(seed)

@@ -177,7 +177,7 @@ def test_a_search_that_was_interrupted_goes_on_where_it_was() -> None:
         assert next_action(half) == next_action(half)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(1, 30), st.floats(90, 120)), max_size=30))
 def test_the_posterior_is_a_distribution_over_gaps(read: Sequence[tuple[int, float]]) -> None:
     ends = [(0, 100.0), (31, 105.0), (0, 101.0), (31, 106.0), (0, 100.5)]

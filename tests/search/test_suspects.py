@@ -145,7 +145,7 @@ DEFINED = st.dictionaries(WORDS, st.frozensets(FILES, min_size=1))
 DIRECTIONS = st.sampled_from([-1, 1])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(TOUCHES, COSTS, COSTS, DIRECTIONS, DEFINED)
 def test_weights_are_a_distribution_with_a_floor(
     touched: list[Touch], before: Cost, after: Cost, direction: int, defined: dict[str, frozenset[str]]
@@ -158,7 +158,7 @@ def test_weights_are_a_distribution_with_a_floor(
         assert sum(one.because.values()) <= one.weight * 1.001
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(TOUCHES, COSTS, COSTS, DIRECTIONS, DEFINED, st.data())
 def test_more_evidence_never_makes_a_candidate_less_suspect(
     touched: list[Touch],

@@ -4,7 +4,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from questions import question
 
@@ -101,7 +101,6 @@ def test_what_is_unbounded_is_null_and_unbounded_again() -> None:
 
 
 @given(Steps)
-@settings(deadline=None)
 def test_a_step_comes_back(step: Step) -> None:
     assert Step.from_json(json.loads(json.dumps(step.to_json()))) == step
 

@@ -51,7 +51,7 @@ def test_every_operation_answers_as_described(known: Known, path: str, method: s
     operation = schemathesis.openapi.from_wsgi("/api/openapi.json", application(known.home, token=TOKEN))[path][method]
 
     @given(case=operation.as_strategy() | operation.as_strategy(generation_mode=GenerationMode.NEGATIVE))
-    @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=15, suppress_health_check=list(HealthCheck))
     def answers(case: schemathesis.Case) -> None:
         case.call_and_validate(headers={"Authorization": f"Bearer {TOKEN}", "Host": "localhost"}, checks=CHECKS)
 
