@@ -17,7 +17,8 @@ DOUBT_SIGMAS = 1.0
 """A step that is less than this after its rounds is not worth as many again."""
 
 LEFT_OF_STEP = 0.5
-"""A step of which surely less than this part is there in binaries linked anew was made by where code lies."""
+"""A step of which less than this part is there is not the one that was found; if surely so in binaries linked anew, it
+was made by where code lies."""
 
 FEWEST_ROUNDS, MOST_PLANNED = 6, 150
 """Rounds of culprit and parent."""

@@ -273,3 +273,9 @@ def test_some_counts_of_a_world_that_counts_are_wrong_and_nobody_else_is_named_f
     result = ours.bisect(host)
     assert [named.number for named in result.named] == [history.culprit]
     assert result.named[0].low <= history.change(result.named[0].number) <= result.named[0].high
+
+
+def test_a_host_that_changes_while_a_commit_is_read_makes_no_culprit_of_it() -> None:
+    """Read anew it showed a third of the step, by chance more than 3.5 standard errors."""
+    history = World(251, 3.0, jump=10.0).draw(1, 565)
+    assert [named.number for named in ours.bisect(Host(history)).named] == [history.culprit]
