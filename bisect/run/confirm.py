@@ -93,7 +93,7 @@ class Whole:
 @dataclass(frozen=True)
 class Rise:
     """A step between two commits, and what the first one costs in the metric's own unit; on CPU time how it was
-    `clocked`, why it was not with binaries linked anew, and how many percent were `expected`."""
+    `clocked`, why it was not with binaries linked anew, and how large a cost was `expected`."""
 
     before: float
     step: Step
@@ -208,17 +208,17 @@ class Confirmer:
         """The step that was found; raises Unobservable."""
         # A step looks largest where it is found: what all readings of the ends say limits it.
         expected = min(abs(found.percent), abs(searched.end / searched.start - 1) * 100)
-        return replace(self._rise(parent, sha, expected, searched.noise), expected=expected)
+        rise = self._rise(parent, sha, expected, searched.noise)
+        return replace(rise, expected=expected / 100 * searched.start)
 
     def _shows(self, rise: Rise, least: float) -> bool:
         """Whether a step of at least so much is there; on CPU time by readings that had no part in finding it, and no
         less than a part of the one that was found: a smaller one is not that."""
-        wanted = self._yardstick.direction * rise.step.percent
-        if rise.clocked and not shown(rise.clocked.sigmas * self._yardstick.direction):
-            return False
-        if rise.clocked and wanted < rise.expected * LEFT_OF_STEP:
-            return False
-        return self._yardstick.direction * rise.cost >= least
+        direction = self._yardstick.direction
+        if rise.clocked is None:
+            return direction * rise.cost >= least
+        least = max(least, rise.expected * LEFT_OF_STEP)
+        return shown(rise.clocked.sigmas * direction) and direction * rise.cost >= least
 
     def _refused(self, searched: Searched, found: Found, rise: Rise, parent: str, sha: str) -> Findings:
         """A step that does not show between two commits; raises Unobservable."""
@@ -230,7 +230,7 @@ class Confirmer:
         if rise.clocked is None:
             return Findings(groups=(group,), refused=(sha,))
         placed = not (self._yardstick.redrawn or rise.unplaced) and ruled_out(
-            rise.step, self._yardstick.direction, rise.expected * LEFT_OF_STEP
+            rise.step, self._yardstick.direction, rise.expected * LEFT_OF_STEP / rise.before * 100
         )
         self._lab.tell(
             events.NotConfirmed(
