@@ -89,6 +89,8 @@ def main() -> None:
 @click.option("--set", "given", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="Any parameter of the test.")
 @click.option("--rows", type=click.IntRange(1), help="Rows or keys of the data; same as --set rows=N.")
 @click.option("--clients", type=click.IntRange(1), help="Concurrent clients; same as --set clients=N.")
+@click.option("--defaults", type=click.Choice(["pinned", "server"]),
+              help="MySQL: one set of settings for all servers, or each server's own [default: pinned].")  # fmt: skip
 @click.option("--min-step", type=click.FloatRange(0.001, 1000.0), callback=_finite, metavar="PERCENT",
               help="Smallest step to look for [default: a tenth of the whole difference, at least 0.5].")  # fmt: skip
 @click.option("--toolchain", help="Build everything with this one, e.g. gcc-12 [default: the matrix chooses].")
@@ -107,12 +109,13 @@ def start(as_json: bool, quiet: bool, **options: Any) -> None:
       bisect start v8.5.3 v8.8.1 --test seekrandom --repo ~/rocksdb --set value_size=100
       bisect start 5.5.8 5.6.10 --test read-only --rows 10000 --find improvement
       bisect start 5.6.21 5.6.27 --test point-query --test insert
+      bisect start 5.5.8 5.6.10 --test point-query --defaults server
     """
     from cpubisect.service.ask import Ask, ask
     from cpubisect.service.launch import begin
     from cpubisect.views.live import Display
 
-    for name in ("rows", "clients"):
+    for name in ("rows", "clients", "defaults"):
         value = options.pop(name)
         if value is not None:
             options["given"] = {**options["given"], name: str(value)}

@@ -84,6 +84,10 @@ class DbBench:
         """The flag itself: db_bench has no other variables. A version that lacks it fails its probe."""
         return name
 
+    def variables(self, request: ProbeRequest) -> Mapping[str, str]:
+        """None: a flag that is not given has no name that could be asked for."""
+        return {}
+
     def probe(self, request: ProbeRequest) -> Samples:
         """Load a database with the artifact and measure the test on copies of it.
 

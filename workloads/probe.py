@@ -97,5 +97,9 @@ class Workload(Protocol):
         """The parameter that starts what is probed with a value of its variable `name` (of `Samples.variables`); if
         `lenient`, one that a version without that variable passes over."""
 
+    def variables(self, request: ProbeRequest) -> Mapping[str, str]:
+        """The variables of what is probed, started as a request says and not measured; empty where it has none. Raises
+        ProbeError if it does not start, UserError for an unfit parameter."""
+
     def probe(self, request: ProbeRequest) -> Samples:
         """Run a test against an artifact; raises ProbeError if that fails, UserError for an unfit parameter."""

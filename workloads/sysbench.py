@@ -78,6 +78,17 @@ class Sysbench:
         """`mysqld.NAME`; if `lenient`, `mysqld.loose_NAME`, which a server without that variable only warns of."""
         return f"{SERVER_PREFIX}{'loose_' if lenient else ''}{name}"
 
+    def variables(self, request: ProbeRequest) -> Mapping[str, str]:
+        """Those of a server on an empty data directory; takes some seconds. Raises ProbeError if it does not start,
+        UserError for an unfit parameter."""
+        with short_directory(request.scratch) as sockets:
+            servers = _Servers.of(request, sockets)
+            # Where a probe's server has its files, so that variables with paths are the same.
+            place = servers.place("clock")
+            initialise(servers.installation, place, servers.options)
+            with Server(servers.installation, place, servers.options) as server:
+                return _comparable(server.variables(), servers)
+
     def probe(self, request: ProbeRequest) -> Samples:
         """Run one test against one server; takes 10–40 s. Raises ProbeError, or UserError for an unfit parameter."""
         started = time.monotonic()

@@ -167,6 +167,10 @@ class SimulatedLab:
         """There are no settings; raises Unobservable."""
         raise Unobservable("a simulated server has no settings")
 
+    def ask(self, sha: str, settings: Mapping[str, str]) -> Mapping[str, str]:
+        """There are none."""
+        return {}
+
     def setting_of(self, variable: str, *, lenient: bool = False) -> str:
         """Its own name."""
         return variable

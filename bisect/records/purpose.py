@@ -17,6 +17,7 @@ class _Kind(StrEnum):
     SEARCH = "search"
     CLOCK = "clock"
     WITH = "with"
+    ASK = "ask"
     UNKNOWN = ""
 
 
@@ -25,7 +26,8 @@ class Purpose:
     """Why a probe is made; `str` gives its form in the store, `of` reads that.
 
     `SEARCH` is to count instructions and CPU time, `CLOCK` only CPU time, both for the search; `count` and `clock` are
-    the same of one commit in rounds of its own, perhaps `against` a parent; `trial` is to see what other settings do.
+    the same of one commit in rounds of its own, perhaps `against` a parent; `trial` is to see what other settings do,
+    `ask` only what variables a server has with them.
     `text` is those settings or, if this program does not know the purpose, all that the store says. `link` is 0 for
     the build as it was linked, else the number of a redraw of it: the same objects linked again in another order.
     """
@@ -54,6 +56,11 @@ class Purpose:
         """What the test measures with other settings than the question's."""
         return cls(_Kind.WITH, text=",".join(f"{name}={value}" for name, value in sorted(settings.items())))
 
+    @classmethod
+    def ask(cls, settings: Mapping[str, str]) -> "Purpose":
+        """The variables that a server has with other settings than the question's, or with those if there are none."""
+        return replace(cls.trial(settings), kind=_Kind.ASK)
+
     @staticmethod
     @lru_cache(maxsize=4096)
     def of(stored: str) -> "Purpose":
@@ -61,8 +68,9 @@ class Purpose:
         if known := _MEASURING.fullmatch(stored):
             return Purpose(_Kind(known[1]), known[2] or "", known[3] or "", link=int(known[4] or 0))
         word, space, settings = stored.partition(" ")
-        trial = word == _Kind.WITH and space
-        return Purpose(_Kind.WITH, text=settings) if trial else Purpose(_Kind.UNKNOWN, text=stored)
+        if (word == _Kind.WITH and space) or (word == _Kind.ASK and bool(settings) == bool(space)):
+            return Purpose(_Kind(word), text=settings)
+        return Purpose(_Kind.UNKNOWN, text=stored)
 
     def linked(self, link: int) -> "Purpose":
         """The same of the build's redraw with that number, 0 being the build as it was linked; raises ValueError for a
@@ -72,8 +80,10 @@ class Purpose:
         return replace(self, link=link)
 
     def __str__(self) -> str:
-        if self.kind in (_Kind.WITH, _Kind.UNKNOWN):
-            return f"{self.kind} {self.text}" if self.kind else self.text
+        if self.kind is _Kind.UNKNOWN:
+            return self.text
+        if self.kind is _Kind.WITH or self.text:
+            return f"{self.kind} {self.text}"
         parts = (self.kind, self.sha, self.against and f"against {self.against}", self.link and f"link {self.link}")
         return " ".join(part for part in parts if part)
 
@@ -88,6 +98,11 @@ class Purpose:
     def only_counts(self) -> bool:
         """Whether nothing but instructions is asked for."""
         return self.kind is _Kind.SEARCH and bool(self.sha)
+
+    @property
+    def only_asks(self) -> bool:
+        """Whether nothing is measured."""
+        return self.kind is _Kind.ASK
 
     @property
     def only_clock(self) -> bool:

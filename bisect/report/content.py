@@ -64,8 +64,23 @@ def _answer(name: str, verdict: Verdict) -> list[Section]:
     for group in verdict.groups:
         found.append(Section(f"{name}One of {len(group.commits)} commits", tuple(_group(group))))
     if verdict.defaults:
-        rows = tuple((one.variable, one.good, one.bad) for one in verdict.defaults)
-        columns = (Column("variable", loose=True), Column("good", loose=True), Column("bad", loose=True))
+        rows = tuple(
+            (
+                one.variable,
+                one.good,
+                one.bad,
+                one.commit[:12],
+                "" if one.pinned is None else f"{one.pinned:+.2f} %",
+            )
+            for one in verdict.defaults
+        )
+        columns = (
+            Column("variable", loose=True),
+            Column("good", loose=True),
+            Column("bad", loose=True),
+            Column("changed by"),
+            Column("its step with its parent's value"),
+        )
         found.append(Section(f"{name}Defaults that explain the step", (Table(columns, rows),)))
     if verdict.ends:
         found.append(Section(f"{name}Good against bad", (steps(verdict.ends),)))

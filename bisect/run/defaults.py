@@ -1,6 +1,9 @@
 """Is it the code or a default? The bad end is probed again with the good end's values of changed variables."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import median
 from typing import Protocol
 
 from cpubisect.records.purpose import Purpose
@@ -8,10 +11,21 @@ from cpubisect.records.readings import instructions
 from cpubisect.records.store import ProbeRow
 from cpubisect.run.measuring import Unobservable
 from cpubisect.search.ends import changed_defaults
-from cpubisect.search.verdict import ChangedDefault
+from cpubisect.search.stats import Step, step
+from cpubisect.search.verdict import ChangedDefault, Culprit
 
 EXPLAINS = 0.8
 """A default explains the step if restoring it removes this part of it."""
+
+DEFAULTS, PINNED, SERVERS_OWN = "defaults", "pinned", "server"
+"""The setting that says whose defaults a server has, and its two values."""
+
+_SWITCHES = re.compile(r"\w+=\w+(,\w+=\w+)*")
+_WHOLE = re.compile(r"(-?[0-9]+)\.0+")
+_ON_OFF = {"ON": "1", "OFF": "0", "YES": "1", "NO": "0", "TRUE": "1", "FALSE": "0"}
+
+Start = Callable[[Mapping[str, str]], Mapping[str, str]]
+"""Starts a server with some values of variables and says which it then has; raises Unobservable if it refuses."""
 
 
 class Prober(Protocol):
@@ -23,46 +37,191 @@ class Prober(Protocol):
     def probe_with(self, sha: str, settings: Mapping[str, str]) -> ProbeRow:
         """As `Lab.probe_with`."""
 
+    def ask(self, sha: str, settings: Mapping[str, str]) -> Mapping[str, str]:
+        """As `Lab.ask`."""
+
     def setting_of(self, variable: str, *, lenient: bool = False) -> str:
         """As `Lab.setting_of`."""
 
 
-def explain_by_defaults(lab: Prober, good: str, bad: str) -> tuple[ChangedDefault, ...]:
-    """The changed defaults that explain the step in instructions; empty if the code does.
+@dataclass(frozen=True)
+class Restored:
+    """What came of giving bad the values that good's server has: `explaining` are the changed defaults that make the
+    step, `given` by variable is what bad's server was given for its value, and `refused` why it could not be."""
 
-    All changed variables are restored at once first; if that removes the step, half of them are dropped as long as
-    the rest still does. Unpinned variables only: what the probe sets itself is equal on both sides.
+    explaining: tuple[ChangedDefault, ...] = ()
+    given: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def tried(self) -> bool:
+        """Whether there was any."""
+        return bool(self.given or self.refused)
+
+
+NOTHING_RESTORED = Restored()
+
+
+def explain_by_defaults(lab: Prober, good: str, bad: str) -> Restored:
+    """The changed defaults that explain the step in instructions; none if the code does.
+
+    All changed variables that bad's server takes good's values of are restored at once; if that removes the step, half
+    of them are dropped as long as the rest still does. Unpinned variables only: what the probe sets itself is equal on
+    both sides.
     """
     good_rows, bad_rows = (lab.probes(sha, Purpose.SEARCH, 1) for sha in (good, bad))
     differing = changed_defaults(good_rows[0].variables, bad_rows[0].variables)
-    changed = {name: values for name, values in differing.items() if values[0]}
+    changed = {name: values for name, values in sorted(differing.items()) if values[0]}
     if not changed:
-        return ()
+        return NOTHING_RESTORED
     base, whole = instructions(good_rows)[0], instructions(bad_rows)[0]
 
+    def start(values: Mapping[str, str]) -> Mapping[str, str]:
+        return lab.ask(bad, _settings(lab, values))
+
+    given, refused = acceptable({name: forms(*values) for name, values in changed.items()}, start)
+
     def restores(names: list[str]) -> bool:
-        settings = {lab.setting_of(name, lenient=True): changed[name][0] for name in names}
         try:
-            restored = instructions([lab.probe_with(bad, settings)])[0]
+            restored = instructions([lab.probe_with(bad, _settings(lab, {name: given[name] for name in names}))])[0]
         except Unobservable:
             return False
         return (whole - restored) / (whole - base) >= EXPLAINS
 
-    names = sorted(changed)
-    if not restores(names):
-        return ()
+    names = sorted(given)
+    if not names or not restores(names):
+        return Restored((), given, refused)
     for half in _halvings(names):
         kept = [name for name in names if name not in half]
         if kept and restores(kept):
             names = kept
-    return tuple(ChangedDefault(name, *changed[name]) for name in names)
+    return Restored(tuple(ChangedDefault(name, *changed[name]) for name in names), given, refused)
 
 
-def _halvings(names: list[str]) -> list[list[str]]:
+def own_defaults(lab: Prober, good: str, bad: str, given: Mapping[str, str]) -> Step | None:
+    """What good and bad differ by in instructions when each server keeps its own defaults; None where they were not
+    pinned in the first place, by the settings `given`, or a server does not start with its own."""
+    if given.get(DEFAULTS) != PINNED:
+        return None
+    try:
+        before, after = (instructions([lab.probe_with(sha, {DEFAULTS: SERVERS_OWN})]) for sha in (good, bad))
+    except Unobservable:
+        return None
+    return step(before, after)
+
+
+def with_commits(lab: Prober, restored: Restored, culprits: Sequence[Culprit]) -> tuple[ChangedDefault, ...]:
+    """The changed defaults that explain the step, each with the culprit that changed it, if one did, and that commit's
+    step with the values that its parent's server has."""
+    found = []
+    for default in restored.explaining:
+        by = next((one for one in culprits if default.variable in {change.name for change in one.variables}), None)
+        found.append(default if by is None else _of_commit(lab, default, restored, by))
+    return tuple(found)
+
+
+def _of_commit(lab: Prober, default: ChangedDefault, restored: Restored, culprit: Culprit) -> ChangedDefault:
+    own = {change.name for change in culprit.variables}
+    values = {one.variable: restored.given[one.variable] for one in restored.explaining if one.variable in own}
+    try:
+        pinned = instructions([lab.probe_with(culprit.sha, _settings(lab, values))])
+        before = [median(instructions(lab.probes(culprit.parent, Purpose.SEARCH, 1)))]
+        change = step(before, pinned)
+    except Unobservable:
+        return replace(default, commit=culprit.sha)
+    return replace(default, commit=culprit.sha, pinned=change.percent)
+
+
+def _settings(lab: Prober, values: Mapping[str, str]) -> dict[str, str]:
+    return {lab.setting_of(name, lenient=True): value for name, value in values.items()}
+
+
+def forms(good: str, bad: str) -> tuple[str, ...]:
+    """How an option may take a value that a server reports, the likeliest first: as it is; a switch by its number; of a
+    list of switches those that the other server, with its `bad` value, has too; a whole number without decimals."""
+    told = [good]
+    if (number := _ON_OFF.get(good.upper())) is not None:
+        told.append(number)
+    if _SWITCHES.fullmatch(good) and _SWITCHES.fullmatch(bad):
+        known = {one.partition("=")[0] for one in bad.split(",")}
+        told.append(",".join(one for one in good.split(",") if one.partition("=")[0] in known))
+    if whole := _WHOLE.fullmatch(good):
+        told.append(whole[1])
+    return tuple(dict.fromkeys(one for one in told if one))
+
+
+def acceptable(wanted: Mapping[str, Sequence[str]], start: Start) -> tuple[dict[str, str], dict[str, str]]:
+    """The values that a server starts with, all at once, and by variable why it does not take the others.
+
+    `wanted` has the forms to try of each variable's value, `start` does so. A variable that the server's words name is
+    the one it refuses; where they name none, halving finds one, which is tried again with what is left in the end. A
+    server without a variable, or that does not let it be set, starts and keeps its own.
+    """
+    forms_left = {name: list(values) for name, values in wanted.items()}
+    chosen = {name: values.pop(0) for name, values in forms_left.items()}
+    refused: dict[str, str] = {}
+    doubtful: dict[str, str] = {}
+    while chosen:
+        why = _refusal(start, chosen)
+        if why is None:
+            break
+        blamed = _named(why, chosen)
+        if not blamed:
+            blamed = [_first_refused(chosen, start)]
+            doubtful[blamed[0]] = chosen[blamed[0]]
+        for name in blamed:
+            refused[name] = why
+            if forms_left[name]:
+                chosen[name] = forms_left[name].pop(0)
+            else:
+                del chosen[name]
+    for name, value in doubtful.items():
+        if _refusal(start, {**chosen, name: value}) is None:
+            chosen[name] = value
+    taken = start(chosen) if chosen else {}
+    for name in [name for name, value in chosen.items() if not _took(taken.get(name), value, wanted[name])]:
+        refused[name] = "the server keeps its own value"
+        del chosen[name]
+    return chosen, {name: why for name, why in refused.items() if name not in chosen}
+
+
+def _took(told: str | None, given: str, values: Sequence[str]) -> bool:
+    """Whether a server that says so took a value: it says what the other server does or, of a list of switches, at
+    least what it was given."""
+    return told is not None and (told in values or set(given.split(",")) <= set(told.split(",")))
+
+
+def _refusal(start: Start, values: Mapping[str, str]) -> str | None:
+    """Why a server does not start with some values; None if it does."""
+    try:
+        start(values)
+    except Unobservable as reason:
+        return str(reason)
+    return None
+
+
+def _named(why: str, names: Mapping[str, str]) -> list[str]:
+    """The variables that some words name."""
+    words = {word.replace("-", "_") for word in re.findall(r"[\w-]+", why.lower())}
+    return [name for name in names if words & {name.lower(), f"loose_{name.lower()}"}]
+
+
+def _first_refused(values: Mapping[str, str], start: Start) -> str:
+    """The last variable of the shortest beginning of some that is refused, if a longer one always is."""
+    names = list(values)
+    low, high = 0, len(names)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _refusal(start, {name: values[name] for name in names[:middle]}) is None:
+            low = middle
+        else:
+            high = middle
+    return names[high - 1]
+
+
+def _halvings(names: list[str]) -> Iterator[list[str]]:
     """Parts to try leaving out: halves, then quarters, down to single names."""
-    parts: list[list[str]] = []
     size = len(names) // 2
     while size >= 1:
-        parts += [names[i : i + size] for i in range(0, len(names), size)]
+        yield from [names[i : i + size] for i in range(0, len(names), size)]
         size //= 2
-    return parts

@@ -11,7 +11,7 @@ from cpubisect.records.purpose import Purpose
 from cpubisect.records.readings import instructions, mean_profile
 from cpubisect.records.store import ProbeRow
 from cpubisect.run.classes import main_line
-from cpubisect.run.defaults import explain_by_defaults
+from cpubisect.run.defaults import NOTHING_RESTORED, Restored, explain_by_defaults, own_defaults
 from cpubisect.run.measuring import Beside, Lab, Unobservable, clock_rounds, raw_step, rounds
 from cpubisect.run.wording import (
     AtFork,
@@ -19,7 +19,6 @@ from cpubisect.run.wording import (
     EqualCode,
     NotReproduced,
     OnlyLayout,
-    OtherDefaults,
     OtherWay,
     Outcome,
     Seen,
@@ -51,13 +50,15 @@ LEAST_SHARE = 0.25
 @dataclass(frozen=True)
 class ToSearch:
     """The ends differ as was asked: the line between them is to be searched, by a yardstick, for what adds up to the
-    whole `change`. It begins at `fork` if good is on a branch of its own."""
+    whole `change`. It begins at `fork` if good is on a branch of its own; `restored` says whether changed defaults of
+    the servers explain it."""
 
     line: Line
     yardstick: Yardstick
     change: Step
     seen: Seen
     fork: str | None = None
+    restored: Restored = NOTHING_RESTORED
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,9 @@ def examine(lab: Lab) -> Outcome | ToSearch:
     if lab.same_code(good, bad):
         return EqualCode()
     found = _difference(lab)
-    seen = Seen(_end_steps(lab), found.visible)
+    given = lab.question.parameters.get(lab.test_name, {})
+    own = own_defaults(lab, good, bad, given) if INSTRUCTIONS in found.visible else None
+    seen = Seen(_end_steps(lab), found.visible, own)
     change, yardstick = found.change, found.yardstick
     if change is None or yardstick is None:
         return TooSmall(seen, _cancelling(lab) if INSTRUCTIONS in found.visible else None, found.linked_once)
@@ -100,11 +103,16 @@ def examine(lab: Lab) -> Outcome | ToSearch:
         yardstick, change, seen = other.yardstick, other.change, other.seen
     if fork and not _differs_after_fork(lab, fork, yardstick):
         return AtFork(seen, metric, fork)
-    defaults = explain_by_defaults(lab, good, bad) if yardstick.regime is Regime.EXACT else ()
-    if defaults:
-        settings = tuple(f"{lab.setting_of(default.variable)}={default.good}" for default in defaults)
-        return OtherDefaults(seen, metric, change, defaults, settings)
-    return ToSearch(line, yardstick, change, seen, fork)
+    restored = explain_by_defaults(lab, good, bad) if yardstick.regime is Regime.EXACT else NOTHING_RESTORED
+    if restored.tried:
+        lab.tell(
+            events.DefaultsRestored(
+                given=restored.given,
+                refused=restored.refused,
+                explaining=tuple(one.variable for one in restored.explaining),
+            )
+        )
+    return ToSearch(line, yardstick, change, seen, fork, restored)
 
 
 def _other_way(lab: Lab, task: ToSearch) -> Outcome | ToSearch:
@@ -231,7 +239,7 @@ def _examine_redrawn(lab: Lab, task: ToSearch, start: str) -> Outcome | ToSearch
     yardstick, ends = task.yardstick, (start, lab.question.bad_sha)
     found = _clock_until_sure(lab, ends[0], Purpose.CLOCK, lambda now: False, redrawn=True)
     least = visible_at(found.error)
-    seen = Seen(task.seen.steps, {**task.seen.visible, yardstick.metric: least})
+    seen = replace(task.seen, visible={**task.seen.visible, yardstick.metric: least})
     floor = lab.question.min_step or 0.0
     wanted = found.cpu.percent * yardstick.direction
     if found.sigmas * yardstick.direction < GATE_SIGMAS or wanted < floor:

@@ -383,7 +383,16 @@ class HostLab:
 
     def probe_with(self, sha: str, settings: Mapping[str, str]) -> ProbeRow:
         """One probe of a commit with other settings than the question's; kept under a purpose of its own."""
-        purpose = Purpose.trial(settings)
+        return self._with(sha, Purpose.trial(settings), settings)
+
+    def ask(self, sha: str, settings: Mapping[str, str]) -> Mapping[str, str]:
+        """The variables of a commit's server with other settings than the question's, without a measurement; raises
+        Unobservable if it does not start."""
+        if not settings and (known := self.variables(sha)):
+            return known
+        return self._with(sha, Purpose.ask(settings), settings).variables
+
+    def _with(self, sha: str, purpose: Purpose, settings: Mapping[str, str]) -> ProbeRow:
         build = self.build(sha)
         asked = (self.bisection, build.id, purpose, self.test.name)
         done = self.store.probes(*asked)
@@ -404,7 +413,7 @@ class HostLab:
             started = time.time()
             samples, error = None, None
             try:
-                samples = measure(self.engine, request)
+                samples = (asked if purpose.only_asks else measure)(self.engine, request)
             except ProbeError as failure:
                 error = str(failure)
             seconds = time.time() - started
@@ -458,6 +467,13 @@ def _why_not_of(drawn: Redrawn, build: BuildRow) -> str:
 def measure(engine: Engine, request: ProbeRequest) -> Samples:
     """What the engine's workload measures; raises ProbeError."""
     return workload_of(engine).probe(request)
+
+
+def asked(engine: Engine, request: ProbeRequest) -> Samples:
+    """No samples, but the variables of what would be measured; raises ProbeError."""
+    started = time.monotonic()
+    variables = workload_of(engine).variables(request)
+    return Samples({}, request.counter, request.parameters, time.monotonic() - started, variables=variables)
 
 
 @contextlib.contextmanager

@@ -104,6 +104,10 @@ class Lab(Protocol):
     def probe_with(self, sha: str, settings: Mapping[str, str]) -> ProbeRow:
         """A probe of a commit with other settings than the question's; raises Unobservable."""
 
+    def ask(self, sha: str, settings: Mapping[str, str]) -> Mapping[str, str]:
+        """The variables of a commit's server that is started with other settings than the question's and not measured;
+        raises Unobservable, with the server's own words, if it does not start."""
+
     def setting_of(self, variable: str, *, lenient: bool = False) -> str:
         """What a server's variable is called among a test's settings; if `lenient`, a server without it goes on."""
 

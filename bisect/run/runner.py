@@ -1,12 +1,15 @@
 """One bisection for one test: its ends, the search between them, and the steps confirmed."""
 
+from dataclasses import replace
+
 from cpubisect.base.errors import UserError
 from cpubisect.run.classes import search
 from cpubisect.run.confirm import Confirmer, Whole
+from cpubisect.run.defaults import with_commits
 from cpubisect.run.ends import ToSearch, examine, examine_redrawn, was_redrawn
 from cpubisect.run.loop import Searched
 from cpubisect.run.measuring import Lab, Unobservable
-from cpubisect.run.wording import AtFork, Confirmed, NotReproduced, Outcome, Seen
+from cpubisect.run.wording import AtFork, Confirmed, NotReproduced, Outcome
 from cpubisect.search.verdict import Verdict
 
 
@@ -45,8 +48,18 @@ def find(lab: Lab, task: ToSearch) -> Outcome:
     if searched.done.unsure is not None and not found:
         return _not_reproduced(task, searched, searched.done.unsure)
     culprits = sorted(found.culprits, key=lambda culprit: -abs(culprit.share or 0.0))
+    defaults = with_commits(lab, task.restored, culprits)
     return Confirmed(
-        task.seen, task.yardstick, searched.line, searched.done, tuple(culprits), found.groups, tuple(lab.mishaps())
+        task.seen,
+        task.yardstick,
+        searched.line,
+        searched.done,
+        tuple(culprits),
+        found.groups,
+        tuple(lab.mishaps()),
+        task.change,
+        defaults,
+        tuple(f"{lab.setting_of(one.variable)}={task.restored.given[one.variable]}" for one in defaults),
     )
 
 
@@ -62,7 +75,7 @@ def _redrawn(lab: Lab, task: ToSearch) -> Outcome | None:
 def _not_reproduced(task: ToSearch, searched: Searched, visible: float) -> Outcome:
     """More readings did not show the difference again, `visible` percent of which would have been."""
     metric = task.yardstick.metric
-    seen = Seen(task.seen.steps, {**task.seen.visible, metric: max(task.yardstick.min_step, visible)})
+    seen = replace(task.seen, visible={**task.seen.visible, metric: max(task.yardstick.min_step, visible)})
     if task.fork and searched.done.small:
         return AtFork(seen, metric, task.fork)
     done = searched.done

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from cpubisect.search.ends import Regime, Yardstick
+from cpubisect.base.metrics import INSTRUCTIONS
+from cpubisect.search.ends import DEFAULT_MIN_STEP, Regime, Yardstick
 from cpubisect.search.exact import Done, Found
 from cpubisect.search.line import Line
 from cpubisect.search.question import Find, Question
@@ -25,10 +26,26 @@ class Outcome(Protocol):
 @dataclass(frozen=True)
 class Seen:
     """What the ends showed: the step from good to bad by metric, and by metric that was looked at the smallest step, in
-    percent, that would have been seen."""
+    percent, that would have been seen; where settings were pinned, `own` is the step in instructions with each server's
+    own defaults."""
 
     steps: Mapping[str, Step] = field(default_factory=dict)
     visible: Mapping[str, float] = field(default_factory=dict)
+    own: Step | None = None
+
+    def notes(self, question: Question, test: str) -> Iterator[str]:
+        """What is to be said of the servers' own defaults: that users may have seen more than was looked for."""
+        pinned = self.steps.get(INSTRUCTIONS)
+        if self.own is None or pinned is None:
+            return
+        seen = f"with the servers' own defaults the ends differ by {self.own.percent:+.2f} % {INSTRUCTIONS}"
+        beyond = abs(self.own.percent) - abs(pinned.percent)
+        if beyond >= self.visible.get(INSTRUCTIONS, DEFAULT_MIN_STEP):
+            seen += (
+                f", {beyond:.2f} % more than with pinned ones: "
+                f"bisect start {question.good} {question.bad} --test {test} --defaults server"
+            )
+        yield seen
 
 
 @dataclass(frozen=True)
@@ -93,7 +110,7 @@ class TooSmall:
             f"no {question.find.value} from {question.good} to {question.bad}: one of {parts} would have been seen",
             ends=self.seen.steps,
             smallest_visible=self.seen.visible,
-            notes=tuple(self._notes()),
+            notes=(*self._notes(), *self.seen.notes(question, test)),
         )
 
     def _notes(self) -> Iterator[str]:
@@ -124,6 +141,7 @@ class OtherWay:
             smallest_visible=self.seen.visible,
             notes=(
                 f"to find what changed it: bisect start {question.good} {question.bad} --test {test} --find {other}",
+                *self.seen.notes(question, test),
             ),
         )
 
@@ -149,29 +167,6 @@ class AtFork:
                 f"to find the commit of the good branch: bisect start {self.fork[:12]} {question.good} "
                 f"--test {test} --find {opposite(question.find)}",
             ),
-        )
-
-
-@dataclass(frozen=True)
-class OtherDefaults:
-    """Changed defaults explain the step; `settings` are what the user would set to take each of them out."""
-
-    seen: Seen
-    metric: str
-    change: Step
-    defaults: tuple[ChangedDefault, ...]
-    settings: tuple[str, ...]
-
-    def verdict(self, question: Question, test: str) -> Verdict:
-        """In words."""
-        names = ", ".join(f"{found.variable} ({found.good} → {found.bad})" for found in self.defaults)
-        return Verdict(
-            Kind.CHANGED_DEFAULT,
-            f"a changed default explains the step of {self.change.percent:+.2f} %: {names}",
-            metric=self.metric,
-            ends=self.seen.steps,
-            defaults=self.defaults,
-            notes=tuple(f"--set {setting} takes it out" for setting in self.settings),
         )
 
 
@@ -237,7 +232,8 @@ class OnlyLayout:
 @dataclass(frozen=True)
 class Confirmed:
     """The line was searched and its steps confirmed: the culprits, by their share, and what can't be told apart;
-    `mishaps` are commits that failed to build once only."""
+    `mishaps` are commits that failed to build once only. Changed `defaults` may explain the whole `change`; `settings`
+    are what the user would set to take each of them out."""
 
     seen: Seen
     yardstick: Yardstick
@@ -246,25 +242,38 @@ class Confirmed:
     culprits: tuple[Culprit, ...]
     groups: tuple[Group, ...]
     mishaps: tuple[str, ...] = ()
+    change: Step | None = None
+    defaults: tuple[ChangedDefault, ...] = ()
+    settings: tuple[str, ...] = ()
 
     def verdict(self, question: Question, test: str) -> Verdict:
         """In words."""
         kind = Kind.CULPRIT if self.culprits else Kind.ONE_OF if self.groups else Kind.NO_REGRESSION
+        sentence = self._sentence(kind)
+        if self.defaults and self.change:
+            kind, sentence = Kind.CHANGED_DEFAULT, f"{self._explained(self.change)}; {sentence}"
         return Verdict(
             kind,
-            self._sentence(kind),
+            sentence,
             metric=self.yardstick.metric,
             ends=self.seen.steps,
             culprits=self.culprits,
             groups=self.groups,
+            defaults=self.defaults,
             smallest_visible={**self.seen.visible, self.yardstick.metric: self.yardstick.min_step},
             remainder=self.done.remainder,
             notes=(
+                *(f"--set {setting} takes it out" for setting in self.settings),
                 *map(self._moved, self.done.shifts),
                 *self._left(asked_for_all=question.min_step is not None),
                 *(f"{sha[:12]} failed to build once, and was built when that was tried again" for sha in self.mishaps),
+                *self.seen.notes(question, test),
             ),
         )
+
+    def _explained(self, change: Step) -> str:
+        names = ", ".join(f"{found.variable} ({found.good} → {found.bad})" for found in self.defaults)
+        return f"a changed default explains the step of {change.percent:+.2f} %: {names}"
 
     def _sentence(self, kind: Kind) -> str:
         metric = self.yardstick.metric

@@ -351,6 +351,24 @@ class RegimeChosen(Event):
 
 
 @dataclass(frozen=True)
+class DefaultsRestored(Event):
+    """Bad's server was given the values that good's has of variables: by name the values that it was `given`, why it
+    `refused` others, and those that turned out to be `explaining` the difference."""
+
+    kind = "defaults-restored"
+    given: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
+    explaining: tuple[str, ...] = ()
+
+    def _sentence(self) -> str:
+        outcome = (
+            f"it is {', '.join(self.explaining)} that makes the difference" if self.explaining else "it is not them"
+        )
+        left = "".join(f"; {name} could not be given: {why}" for name, why in self.refused.items())
+        return f"bad's server was given good's values of {len(self.given)} changed variables: {outcome}{left}"
+
+
+@dataclass(frozen=True)
 class Suspected:
     """A commit with its prior weight, a ratio, and the strongest reasons for it."""
 

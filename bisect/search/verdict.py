@@ -16,8 +16,8 @@ class Kind(StrEnum):
     `culprit`: one or more commits, each confirmed against its parent. `one-of`: the step is among these commits,
     which cannot be told apart. `no-regression`: the ends don't differ by what could have been seen. `improvement`:
     the ends differ the other way. `fork-point`: the difference is on the good side's own branch. `changed-default`:
-    a server default changed, not the code. `layout`: where code lies in the binaries makes the difference, not what it
-    does. `unbuildable`: an end cannot be built or probed.
+    a server default changed, not the code; the culprits are the commits that did it. `layout`: where code lies in the
+    binaries makes the difference, not what it does. `unbuildable`: an end cannot be built or probed.
     """
 
     CULPRIT = "culprit"
@@ -91,11 +91,14 @@ class Group(Plain):
 
 @dataclass(frozen=True)
 class ChangedDefault(Plain):
-    """A server variable whose default differs between the ends and explains the step."""
+    """A server variable whose default differs between the ends and explains the step; the `commit` that changed it, if
+    one was found, and by how many percent that differs from its parent when its server has the parent's value."""
 
     variable: str
     good: str
     bad: str
+    commit: str = ""
+    pinned: float | None = None
 
 
 @dataclass(frozen=True)

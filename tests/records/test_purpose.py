@@ -13,7 +13,8 @@ MEASURING = st.one_of(
     st.builds(Purpose.clock, SHAS),
     st.builds(Purpose.clock, SHAS, SHAS),
 )
-TRIALS = st.builds(Purpose.trial, st.dictionaries(st.text(), st.text()))
+SETTINGS = st.dictionaries(st.text(), st.text())
+TRIALS = st.builds(Purpose.trial, SETTINGS) | st.builds(Purpose.ask, SETTINGS)
 PURPOSES = MEASURING | st.builds(Purpose.linked, MEASURING, LINKS) | TRIALS
 
 
@@ -22,10 +23,16 @@ def test_a_purpose_survives_the_store(purpose: Purpose) -> None:
     assert Purpose.of(str(purpose)) == purpose
 
 
-WORDS = st.sampled_from(["search", "clock", "with", "against", "link", "0", "03", "3", "9" * 10, "abc", "a=1"])
+WORDS = st.sampled_from(["search", "clock", "with", "ask", "against", "link", "0", "03", "3", "9" * 10, "abc", "a=1"])
 
 
-@given(st.text() | st.lists(WORDS).map(" ".join) | st.text().map("clock {}".format) | st.text().map("with {}".format))
+@given(
+    st.text()
+    | st.lists(WORDS).map(" ".join)
+    | st.text().map("clock {}".format)
+    | st.text().map("with {}".format)
+    | st.text().map("ask {}".format)
+)
 def test_whatever_the_store_holds_gives_itself_back(stored: str) -> None:
     assert str(Purpose.of(stored)) == stored
 
@@ -45,6 +52,8 @@ def test_whatever_the_store_holds_gives_itself_back(stored: str) -> None:
         ("with a=1 link 3", Purpose.trial({"a": "1 link 3"}), False, False),
         ("with a=1,b=x,y=z", Purpose.trial({"b": "x,y=z", "a": "1"}), False, False),
         ("with ", Purpose.trial({}), False, False),
+        ("ask", Purpose.ask({}), False, False),
+        ("ask a=1,b= x", Purpose.ask({"a": "1", "b": " x"}), False, False),
     ],
 )
 def test_what_older_stores_hold_is_read(stored: str, purpose: Purpose, counts: bool, only_clock: bool) -> None:

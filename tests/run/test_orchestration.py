@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -165,8 +165,15 @@ ROWS = [
     Row(
         "a changed default",
         DEFAULT,
-        Kind.CHANGED_DEFAULT,
-        says=("flush (1 → 0)", "--set mysqld.flush=1 takes it out"),
+        *(Kind.CHANGED_DEFAULT, ("c3",)),
+        says=("flush (1 → 0)", "--set mysqld.flush=1 takes it out", "c3 Subject of c3 (+20.00 %"),
+        host={"prices": {("flush", "0"): 200.0}},
+    ),
+    Row(
+        "a changed default beside one that is refused",
+        straight(*[Commit(variables=OLD)] * 3, *[Commit(variables=NEW, refuses=frozenset({("size", "9")}))] * 3),
+        *(Kind.CHANGED_DEFAULT, ("c3",)),
+        says=("flush (1 → 0)",),
         host={"prices": {("flush", "0"): 200.0}},
     ),
     Row(
@@ -283,6 +290,37 @@ def test_asking_a_second_time_says_the_same(row: Row) -> None:
         assert again == first
         # A probe that crashed is tried again, and so is one with other settings.
         assert lab.clock_s == spent or "crash" in row.name or "default" in row.name
+
+
+def test_a_changed_default_is_told_with_its_commit_and_what_that_costs_with_the_old_value() -> None:
+    lab = FakeLab(DEFAULT, question("c0", "c5"), prices={("flush", "0"): 200.0, ("size", "10"): 10.0})
+    (default,) = run(lab).defaults
+    assert (default.variable, default.commit, default.pinned) == ("flush", "c3", pytest.approx(1.0))
+    (told,) = lab.told(events.DefaultsRestored)
+    assert "it is flush that makes the difference" in told.sentence
+
+
+@pytest.mark.parametrize(
+    ("commits", "says"),
+    [
+        (straight(*levels((6, 1000.0))), "differ by +20.00 % instructions/query, 20.00 % more than with pinned ones"),
+        (straight(*levels((3, 1000.0), (3, 1100.0))), "--test scan --defaults server"),
+        (straight(*levels((3, 1000.0), (3, 900.0))), "with the servers' own defaults the ends differ by +"),
+    ],
+    ids=["nothing", "less", "the other way"],
+)
+def test_what_the_servers_own_defaults_would_have_shown_is_told(commits: Commits, says: str) -> None:
+    """The last one's server costs more with its own."""
+    asked = question("c0", "c5", parameters={"scan": {"defaults": "pinned"}})
+    costly = {**commits, "c5": replace(commits["c5"], variables={"kind": "new"})}
+    verdict = run(FakeLab(costly, asked, own={"kind": ("new", 200.0)}))
+    assert says in " | ".join(verdict.notes)
+
+
+def test_nothing_is_told_of_defaults_where_none_are_pinned() -> None:
+    for parameters in ({}, {"scan": {}}, {"scan": {"defaults": "server"}}):
+        verdict = run(FakeLab(FLAT, question("c0", "c5", parameters=parameters)))
+        assert not any("own defaults" in note for note in verdict.notes)
 
 
 LAYOUT: dict[str, Any] = {"sigma": 0.01, "layout": 0.02, "counts_instructions": False}

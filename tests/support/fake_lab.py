@@ -31,7 +31,8 @@ class Commit:
 
     Commits of equal `code` do the same, an empty one being like no other. It may not build (`fails` says why), only the
     first time if it `mends`, or crash when it is probed (`crashes`). `variables` are its server's; `paths` are what it
-    changes; `compiled` is what its build was made from, empty if that is not known; `words` are what its diff names.
+    changes; `compiled` is what its build was made from, empty if that is not known; `words` are what its diff names;
+    `refuses` are the variables, with values, that its server does not start with.
     """
 
     cost: float | Mapping[str, float] = 1000.0
@@ -44,6 +45,7 @@ class Commit:
     paths: tuple[str, ...] = ("source.c",)
     compiled: tuple[str, ...] = ()
     words: frozenset[str] = frozenset()
+    refuses: frozenset[tuple[str, str]] = frozenset()
 
 
 Commits = Mapping[str, Commit]
@@ -119,7 +121,8 @@ class FakeLab:
     Counts are exact, but `slips` of them (a ratio) are 1 % too high; CPU time is a hundredth of them in microseconds,
     with noise of `sigma` (a ratio). Each link of a commit, that of its build too, has an effect of its own on CPU time,
     the same in all its probes, whose standard deviation is `layout` (a ratio). A setting that is another value than a
-    server's own costs what `prices` say, by (variable, value). A build takes `build_s` seconds of the clock, a redraw
+    server's own costs what `prices` say, by (variable, value); one that keeps its own defaults costs what `own` says
+    more, by variable for one value of it. A build takes `build_s` seconds of the clock, a redraw
     `link_s` and a probe `probe_s`; `redraws` says why there are none. `journal` is all that was told, `lines` and
     `suspects` are what was remembered.
     """
@@ -144,6 +147,7 @@ class FakeLab:
         link_s: float = 2.0,
         redraws: str = "",
         slips: float = 0.0,
+        own: Mapping[str, tuple[str, float]] | None = None,
     ) -> None:
         self.question = question
         self.counts_instructions = counts_instructions
@@ -158,6 +162,7 @@ class FakeLab:
         self._seed, self._random = seed, random.Random(seed)
         self._slips = slips
         self._prices = prices or {}
+        self._own = own or {}
         self._build_s, self._probe_s, self._link_s = build_s, probe_s, link_s
         self._linked: set[tuple[str, int]] = set()
         self._built: dict[str, BuildRow] = {}
@@ -228,8 +233,18 @@ class FakeLab:
     def probe_with(self, sha: str, settings: Mapping[str, str]) -> ProbeRow:
         """One with other values of some variables; raises Unobservable."""
         self.build(sha)
+        return self._probed(sha, Purpose.trial(settings), self._given(sha, settings))
+
+    def ask(self, sha: str, settings: Mapping[str, str]) -> Mapping[str, str]:
+        """Those of the script and the given ones; raises Unobservable for what its server refuses."""
+        self.build(sha)
+        return {**self.commits[sha].variables, **self._given(sha, settings)}
+
+    def _given(self, sha: str, settings: Mapping[str, str]) -> dict[str, str]:
         given = {name.rpartition("loose_")[2]: value for name, value in settings.items()}
-        return self._probed(sha, Purpose.trial(settings), given)
+        if refused := self.commits[sha].refuses & set(given.items()):
+            raise Unobservable(f"probe: the server does not start: wrong value of {min(refused)[0]}")
+        return given
 
     def setting_of(self, variable: str, *, lenient: bool = False) -> str:
         """As of MySQL's servers."""
@@ -308,6 +323,8 @@ class FakeLab:
         profile = commit.cost if isinstance(commit.cost, Mapping) else {}
         cost = sum(profile.values()) if profile else float(commit.cost)  # type: ignore[arg-type]
         cost += sum(self._prices.get(pair, 0.0) for pair in variables.items())
+        if given.get("defaults") == "server":
+            cost += sum(price for name, (value, price) in self._own.items() if commit.variables.get(name) == value)
         clocked = self.cpu_of(sha, cost * (1 + self.layout_of(sha, purpose.link)))
         values = {} if purpose.only_counts else {CPU: (clocked,)}
         if self.counts_instructions and not purpose.only_clock:

@@ -10,6 +10,7 @@ from mariadb_artifact import SMALL, link_artifact, server_version, small_options
 
 from cpubisect.base.errors import UserError
 from cpubisect.base.metrics import CONTEXT_SWITCHES, CPU, INSTRUCTIONS, QPS, Counter
+from cpubisect.search.ends import IGNORED_VARIABLES
 from cpubisect.workloads.mysql.client import Client, Report, parse_report, telling_line
 from cpubisect.workloads.mysql.installation import Installation, Place, initialise, short_directory
 from cpubisect.workloads.mysql.plan import Plan
@@ -324,3 +325,17 @@ def test_a_planted_cost_is_seen(artifact: Path, tmp_path: Path, point_query: Sam
 def test_a_wrong_server_option_is_named(artifact: Path, tmp_path: Path) -> None:
     with pytest.raises(ProbeError, match="unknown variable 'no_such=1'"):
         WORKLOAD.probe(_request(artifact, tmp_path, "scan", **{"mysqld.no_such": "1"}))
+
+
+def test_a_server_tells_its_variables_without_a_run(artifact: Path, tmp_path: Path, point_query: Samples) -> None:
+    """Those that it is given it has, what it does not let be set it keeps, and it is like one that is probed."""
+    given = {"mysqld.loose_join_buffer_size": "131072", "mysqld.loose_version_compile_os": "other"}
+    variables = WORKLOAD.variables(_request(artifact, tmp_path, "point-query", **given))
+    other = {name for name, value in variables.items() if point_query.variables.get(name) != value}
+    assert variables["join_buffer_size"] == "131072"
+    assert other <= {"join_buffer_size"} | {name for name in variables if name.startswith(IGNORED_VARIABLES)}
+
+
+def test_a_value_that_a_server_refuses_is_told_with_the_name_of_its_variable(artifact: Path, tmp_path: Path) -> None:
+    with pytest.raises(ProbeError, match="binlog_format"):
+        WORKLOAD.variables(_request(artifact, tmp_path, "point-query", **{"mysqld.binlog_format": "NOPE"}))
