@@ -381,18 +381,16 @@ class Store(Database):
         ]
 
     def variables(self, bisection: int, sha: str, test: str) -> dict[str, str]:
-        """The variables that a commit's server had with the question's own settings when it was first probed or asked
-        for them; empty if none told."""
+        """The variables that a commit's server had in the first probe of a test with the question's own settings; empty
+        if none told."""
         rows = self.read(
             "SELECT probes.variables FROM probes JOIN builds ON builds.id = probes.build "
             "WHERE probes.bisection = ? AND builds.sha = ? AND probes.test = ? AND probes.error IS NULL "
-            "AND (probes.purpose = ? "
-            "OR EXISTS (SELECT 1 FROM json_each(?) WHERE substr(probes.purpose, 1, length(value)) = value)) "
+            "AND EXISTS (SELECT 1 FROM json_each(?) WHERE substr(probes.purpose, 1, length(value)) = value) "
             "ORDER BY probes.id LIMIT 1",
             bisection,
             sha,
             test,
-            str(Purpose.ask({})),
             listed(AS_ASKED),
         )
         return dict(rows[0]["variables"]) if rows else {}

@@ -388,8 +388,6 @@ class HostLab:
     def ask(self, sha: str, settings: Mapping[str, str]) -> Mapping[str, str]:
         """The variables of a commit's server with other settings than the question's, without a measurement; raises
         Unobservable if it does not start."""
-        if not settings and (known := self.variables(sha)):
-            return known
         return self._with(sha, Purpose.ask(settings), settings).variables
 
     def _with(self, sha: str, purpose: Purpose, settings: Mapping[str, str]) -> ProbeRow:

@@ -219,6 +219,8 @@ def clock_rounds(
     """Rounds of CPU time of two commits, as few of `counts` as settle the matter, and at most all; if `redrawn`, of
     binaries that are linked anew for each round, so that the layout of code is noise as any other. Raises
     Unobservable."""
+    for sha in shas:
+        lab.build(sha)
     links: list[Sequence[ProbeRow]] = []
     for count in counts:
         if redrawn:
@@ -233,9 +235,6 @@ def clock_rounds(
 
 def _of_link(lab: Lab, shas: Sequence[str], purpose: Purpose, link: int) -> Sequence[ProbeRow]:
     """A round of one redraw of each commit; raises Unobservable."""
-    if link == 1:
-        for sha in shas:
-            lab.build(sha)
     rows = {sha: lab.probes(sha, purpose.linked(link), 1)[0] for sha in (shas if link % 2 else reversed(shas))}
     return [rows[sha] for sha in shas]
 
