@@ -56,6 +56,8 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
     if history.is_dirty():
         watch(events.Notice(text=f"{path} has uncommitted changes: they are left alone and not built"))
     tests = [find_test(engine, name) for name in dict.fromkeys(asked.tests)]
+    if "defaults" in asked.given and not any("defaults" in test.parameters for test in tests):
+        raise UserError(f"{engine.name} has no defaults that could be pinned", "leave out --defaults")
     parameters = settings(engine, tests, asked.given)
     ends = _ends(home, history, url, asked, watch)
     good, bad = (commit.sha for commit in ends)

@@ -84,3 +84,9 @@ def test_a_module_that_serves_no_engine_is_refused(
         look_up(engine)
     assert caught.value.problem == f"the matrix gives minikv the {key} {name!r}, which does not exist"
     assert there <= set(caught.value.hint.removeprefix("use ").split(", "))
+
+
+def test_defaults_are_refused_before_the_first_build_where_there_is_no_server(home: Path, tmp_path: Path) -> None:
+    shas = history(tree(1000), cost(1100)).write(tmp_path / "kv")
+    with pytest.raises(UserError, match="minikv has no defaults that could be pinned"):
+        begun(tmp_path / "kv", shas[1], "defaults=server")
