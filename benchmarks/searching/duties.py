@@ -6,7 +6,7 @@ from cpubisect.records.readings import cpu_samples
 from cpubisect.run.confirm import Confirmer, Whole
 from cpubisect.run.ends import ToSearch, examine
 from cpubisect.run.loop import Searched
-from cpubisect.search.digest import Reading, digest
+from cpubisect.search.clock.digest import Reading, digest
 from cpubisect.search.exact import Done, Found
 from searching.bench import Begun, Rule
 from searching.host import Answer, Host

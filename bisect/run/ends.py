@@ -26,11 +26,11 @@ from cpubisect.run.wording import (
     UnmeasurableEnd,
 )
 from cpubisect.search import events
+from cpubisect.search.clock.noisy import GATE_SIGMAS, LEAST_OF_END, MOST_ROUNDS, hopeless, visible_at
 from cpubisect.search.costs import Cost
 from cpubisect.search.ends import Counts, Plan, Regime, Yardstick, counting_plan, ruled_out
 from cpubisect.search.exact import State, expected_builds, largest_change
 from cpubisect.search.line import Line
-from cpubisect.search.noisy import GATE_SIGMAS, LEAST_OF_END, MOST_ROUNDS, hopeless, visible_at
 from cpubisect.search.question import MetricChoice
 from cpubisect.search.stats import Step, step
 

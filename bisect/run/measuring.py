@@ -14,7 +14,7 @@ from cpubisect.history.history import CommitDetails
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.readings import cpu_samples
 from cpubisect.records.store import BuildRow, ProbeRow
-from cpubisect.search.digest import Digest, Reading, digest
+from cpubisect.search.clock.digest import Digest, Reading, digest
 from cpubisect.search.events import Event
 from cpubisect.search.line import Line
 from cpubisect.search.question import Question

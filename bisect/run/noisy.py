@@ -10,13 +10,13 @@ from cpubisect.run.estimates import Estimates
 from cpubisect.run.loop import Action, Searched
 from cpubisect.run.measuring import Lab, Unobservable, once_more
 from cpubisect.search import events
-from cpubisect.search import noisy as changepoint
-from cpubisect.search.digest import Reading
+from cpubisect.search.clock import noisy as changepoint
+from cpubisect.search.clock.digest import Reading
+from cpubisect.search.clock.posterior import Posterior
+from cpubisect.search.clock.situation import ENOUGH, NoStep, Probe, Situation, Steps
 from cpubisect.search.ends import Yardstick
 from cpubisect.search.exact import Done
 from cpubisect.search.line import Line
-from cpubisect.search.posterior import Posterior
-from cpubisect.search.situation import ENOUGH, NoStep, Probe, Situation, Steps
 from cpubisect.search.stats import uncertainty
 
 SCATTERED = 0.95

@@ -16,11 +16,11 @@ from cpubisect.builders.recipes.toolchain import installed_toolchains
 from cpubisect.history.history import History
 from cpubisect.records.registry import RESUMABLE, Registry
 from cpubisect.run.lab import HostLab
-from cpubisect.run.panel import answer
 from cpubisect.search import events
 from cpubisect.search.events import Event, Watch
 from cpubisect.search.question import MetricChoice, Question
 from cpubisect.search.verdict import Answer
+from cpubisect.service.panel import answer
 from cpubisect.workloads.catalog import find_test
 from cpubisect.workloads.counters.choice import choose, examine
 from cpubisect.workloads.host.host import fingerprint

@@ -16,9 +16,9 @@ from cpubisect.records.purpose import Purpose
 from cpubisect.run.measuring import Unobservable
 from cpubisect.run.runner import run
 from cpubisect.search import events
-from cpubisect.search import noisy as changepoint
+from cpubisect.search.clock import noisy as changepoint
+from cpubisect.search.clock.situation import NoStep
 from cpubisect.search.question import Find, MetricChoice, Question
-from cpubisect.search.situation import NoStep
 from cpubisect.search.verdict import Kind
 
 NOISY: Mapping[str, Any] = {"sigma": 0.02, "counts_instructions": False}

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpubisect.search.choice import information
+from cpubisect.search.clock.choice import information
 from cpubisect.search.stats import entropy
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpubisect.search.digest import Digest, Reading, digest
+from cpubisect.search.clock.digest import Digest, Reading, digest
 
 values = st.floats(90.0, 110.0)
 readings_of_both = st.lists(

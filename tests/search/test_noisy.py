@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpubisect.search.digest import Reading, digest
-from cpubisect.search.noisy import LIKELY, SURE, Action, current, expected_cost, held, next_action
-from cpubisect.search.situation import NoStep, Probe, Situation, Steps
+from cpubisect.search.clock.digest import Reading, digest
+from cpubisect.search.clock.noisy import LIKELY, SURE, Action, current, expected_cost, held, next_action
+from cpubisect.search.clock.situation import NoStep, Probe, Situation, Steps
 
 BUILD_S, PROBE_S = 400.0, 40.0
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from cpubisect.search.digest import Digest, Reading, digest
+from cpubisect.search.clock.digest import Digest, Reading, digest
 from cpubisect.search.exact import Found
 
 ENOUGH = 0.5

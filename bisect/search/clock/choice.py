@@ -9,9 +9,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from cpubisect.search.digest import Array, Digest
-from cpubisect.search.posterior import OUTLIER_NATS, WANDER_SPAN, Posterior
-from cpubisect.search.situation import Probe, Situation
+from cpubisect.search.clock.digest import Array, Digest
+from cpubisect.search.clock.posterior import OUTLIER_NATS, WANDER_SPAN, Posterior
+from cpubisect.search.clock.situation import Probe, Situation
 from cpubisect.search.stats import entropy
 
 MOST_PRECISE = 0.05

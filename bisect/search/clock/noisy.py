@@ -14,11 +14,11 @@ from statistics import NormalDist
 
 import numpy as np
 
-from cpubisect.search.choice import best_action, information, points
-from cpubisect.search.digest import Digest
+from cpubisect.search.clock.choice import best_action, information, points
+from cpubisect.search.clock.digest import Digest
+from cpubisect.search.clock.posterior import Posterior, posterior
+from cpubisect.search.clock.situation import NoStep, Probe, Situation, Steps
 from cpubisect.search.exact import Found
-from cpubisect.search.posterior import Posterior, posterior
-from cpubisect.search.situation import NoStep, Probe, Situation, Steps
 from cpubisect.search.stats import uncertainty
 
 SURE = 0.95

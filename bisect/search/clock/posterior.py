@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cpubisect.search.digest import FRAME_SIGMAS, Array, Digest
+from cpubisect.search.clock.digest import FRAME_SIGMAS, Array, Digest
 
 LAYOUTS = ((0.0, 0.85), (0.1, 0.12), (0.25, 0.03))
 """Spread of the layout effect between binaries, in units of the ends' difference, with its prior probability."""

@@ -1,0 +1,1 @@
+"""PURE: the search on CPU time, where every reading is noise too."""
