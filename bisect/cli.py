@@ -93,6 +93,7 @@ def main() -> None:
               help="MySQL: one set of settings for all servers, or each server's own [default: pinned].")  # fmt: skip
 @click.option("--min-step", type=click.FloatRange(0.001, 1000.0), callback=_finite, metavar="PERCENT",
               help="Smallest step to look for [default: a tenth of the whole difference, at least 0.5].")  # fmt: skip
+@click.option("--first", is_flag=True, help="The largest step is enough: do not look for smaller ones after it.")
 @click.option("--toolchain", help="Build everything with this one, e.g. gcc-12 [default: the matrix chooses].")
 @click.option("--matrix", type=click.Path(path_type=Path), help="Your own compiler-matrix.yaml.")
 @click.option("--jobs", type=click.IntRange(1), default=lambda: os.cpu_count() or 1, help="Compile so many at once.")
@@ -109,7 +110,7 @@ def start(as_json: bool, quiet: bool, **options: Any) -> None:
       bisect start v8.5.3 v8.8.1 --test seekrandom --repo ~/rocksdb --set value_size=100
       bisect start 5.5.8 5.6.10 --test read-only --rows 10000 --find improvement
       bisect start 5.6.21 5.6.27 --test point-query --test insert
-      bisect start 5.5.8 5.6.10 --test point-query --defaults server
+      bisect start 5.5.8 5.6.10 --test point-query --defaults server --first
     """
     from cpubisect.service.ask import Ask, ask
     from cpubisect.service.launch import begin

@@ -4,13 +4,13 @@ No noise, so a commit is measured once and only builds count. The product's sear
 same search that sees totals only, and with `git bisect` by a cut, which finds one step.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import numpy as np
 
 from cpubisect.search.costs import Cost
-from cpubisect.search.exact import Done, State, next_move
+from cpubisect.search.exact import Measure, State, next_move
 from searching.git_bisect import next_commit
 
 FUNCTIONS = 60
@@ -73,8 +73,11 @@ def by_product(history: Exact, with_functions: bool) -> tuple[set[int], int]:
         return cost if with_functions else Cost(cost.total)
 
     state = State(size, {number: measure(number) for number in (0, size - 1)}, min_step=MIN_STEP)
-    while not isinstance(move := next_move(state), Done):
-        state = state.with_cost(move.number, measure(move.number))
+    while isinstance(move := next_move(state), Measure) or move.more:
+        if isinstance(move, Measure):
+            state = state.with_cost(move.number, measure(move.number))
+        else:
+            state = replace(state, settled=frozenset(step.high for step in move.steps))
     return {step.high for step in move.steps + move.shifts if step.single}, len(state.costs)
 
 

@@ -12,6 +12,7 @@ from cpubisect.records.purpose import Purpose
 from cpubisect.records.store import BuildRow, ProbeRow
 from cpubisect.run.measuring import Touched, Unobservable
 from cpubisect.search.events import Event
+from cpubisect.search.graph import Graph, Node
 from cpubisect.search.line import Line
 from cpubisect.search.question import Question
 from cpubisect.search.suspects import Suspicion, Touch
@@ -37,6 +38,14 @@ class StraightPast:
     def classes(self, candidates: Candidates, irrelevant: Iterable[str]) -> tuple[tuple[str, ...], ...]:
         """Each commit by itself."""
         return ((candidates.start,), *((commit.sha,) for commit in candidates.commits))
+
+    def graph(self, start: str, end: str) -> Graph:
+        """The same numbers."""
+        return Graph(start, tuple(Node(str(n), (str(n - 1),)) for n in range(int(start) + 1, int(end) + 1)))
+
+    def contains(self, sha: str, old: str) -> bool:
+        """Whether it is no later."""
+        return int(old) <= int(sha)
 
     def inside_merge(self, merge: str, parent: str) -> Sequence[Candidates]:
         """There are none."""
@@ -203,7 +212,7 @@ class SimulatedLab:
         """There are none."""
         return {}
 
-    def touched(self, line: Line) -> Touched:
+    def touched(self, line: Line, variables: Mapping[str, float]) -> Touched:
         """Nothing is known of what they touch."""
         return Touched((Touch(frozenset(), frozenset()),) * (line.size - 1), {})
 

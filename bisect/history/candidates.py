@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from cpubisect.history.repository import Repository
+from cpubisect.search.graph import Graph, Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,12 @@ def between(repository: Repository, good: str, bad: str) -> Candidates | None:
         Candidate(row.sha, parent, row.subject, len(row.parents) > 1) for row, parent in zip(rows, before, strict=False)
     )
     return Candidates(good, start, tuple(commits))
+
+
+def graph(repository: Repository, start: str, end: str) -> Graph:
+    """All commits that `end` has and `start` has not, each after its parents."""
+    rows = _rows(repository, "--topo-order", "--reverse", end, f"^{start}")
+    return Graph(start, tuple(Node(row.sha, tuple(row.parents), row.subject) for row in rows))
 
 
 class _Row(NamedTuple):

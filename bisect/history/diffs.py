@@ -11,6 +11,7 @@ ENDINGS = (".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".ic", ".i", ".yy")
 
 _HEADERS = (".h", ".hh", ".hpp")
 _LISTED_AT_ONCE = 2000
+_LONGEST_STATEMENT = 12
 _PATCHES_AT_ONCE = 50
 _PATHS_AT_ONCE = 2000
 
@@ -106,6 +107,72 @@ def _lines(
         elif not heading:
             lines.append(line)
     return found
+
+
+def messages(repository: Repository, shas: Sequence[str]) -> dict[str, str]:
+    """The whole message of each commit."""
+    listing = repository.text("rev-list", "--no-walk=unsorted", "--stdin", "--format=%x01%H%x00%B", stdin=shas)
+    rows = (row.partition("\0") for row in listing.split("\1")[1:])
+    # Before the next one stands git's own line "commit <sha>".
+    return {sha: message.rpartition("\ncommit ")[0] or message for sha, _, message in rows}
+
+
+@dataclass(frozen=True)
+class Definition:
+    """Where a server's variable is defined: the identifiers of the statement, and the files it is in."""
+
+    words: frozenset[str]
+    files: frozenset[str]
+
+
+def variable_definitions(repository: Repository, sha: str, names: Iterable[str]) -> dict[str, Definition]:
+    """How a tree defines some variables: the statements at the margin of its source files whose first argument is a
+    variable's name, as a string or, without what stands before its first underscore, in a macro of plugins; and fields
+    in braces that begin with it.
+
+    Of a statement its identifiers with small letters. Raises GitError if the tree cannot be read.
+    """
+    found: dict[str, Definition] = {}
+    for name in names:
+        short = name.partition("_")[2] or name
+        rows = repository.text(
+            *("grep", "-I", "-n", "-z", "--full-name", "-F", "-e", f'"{name}"', "-e", f"({short},", sha),
+            or_nothing=True,
+        )
+        hits = [row.split("\0", 2) for row in rows.splitlines() if row.count("\0") >= 2]
+        places = [(path.partition(":")[2], int(number)) for path, number, _ in hits]
+        quoted = rf'"{re.escape(name)}"\s*,'
+        first = re.compile(
+            rf"(?:[\w:]+\s+)*[\w:]+\s*\(\s*{quoted}|(?:\w+\s+)*[A-Z_]+\({re.escape(short)},|\s*{{\s*{quoted}"
+        )
+        words, files = {name}, set()
+        for path, number in places:
+            if path.endswith(ENDINGS):
+                statement = _statement(repository.text("cat-file", "blob", f"{sha}:{path}").split("\n"), number)
+                if first.match(statement):
+                    words |= _identifiers(statement)
+                    files.add(path)
+        found[name] = Definition(frozenset(words), frozenset(files))
+    return found
+
+
+def _statement(lines: Sequence[str], number: int) -> str:
+    """The statement at a line, which is counted from 1: from the last line at the margin, or from its own brace, to the
+    line that ends it."""
+    first = number - 1
+    while not re.match(r"[A-Za-z_]|\s*{", lines[first]) and first > 0:
+        first -= 1
+    end = "}" if lines[first].lstrip().startswith("{") else ";"
+    last = first
+    while end not in lines[last] and last < len(lines) - 1 and last - first < _LONGEST_STATEMENT:
+        last += 1
+    return "\n".join(lines[first : last + 1])
+
+
+def _identifiers(statement: str) -> set[str]:
+    """What of a definition is its own: identifiers with small letters, without those in strings."""
+    words = re.findall(r"[A-Za-z_]\w{3,}", re.sub(r'"[^"]*"', " ", statement))
+    return {word for word in words if any(letter.islower() for letter in word)}
 
 
 def definitions(repository: Repository, sha: str, paths: Iterable[str]) -> dict[str, frozenset[str]]:

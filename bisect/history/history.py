@@ -8,12 +8,13 @@ from pathlib import Path
 from cpubisect.base.engine import Engine
 from cpubisect.base.errors import UserError
 from cpubisect.base.version import Version
-from cpubisect.history.candidates import Candidates, between
+from cpubisect.history.candidates import Candidates, between, graph
 from cpubisect.history.diffs import changed_paths
 from cpubisect.history.names import Commit, Names
 from cpubisect.history.releases import VersionReader
 from cpubisect.history.relevance import Irrelevant
 from cpubisect.history.repository import Repository
+from cpubisect.search.graph import Graph
 from cpubisect.search.line import join
 from cpubisect.search.verdict import ChangedFile
 
@@ -95,6 +96,14 @@ class History:
                 "swap them; what made it faster is found with --find improvement, good being the older one there too",
             )
         return found
+
+    def graph(self, start: str, end: str) -> Graph:
+        """All commits that `end` has and `start` has not, those that merges brought too."""
+        return graph(self._repository, start, end)
+
+    def contains(self, sha: str, old: str) -> bool:
+        """Whether a commit contains an `old` one; a commit contains itself."""
+        return self._repository.is_ancestor(old, sha)
 
     def inside_merge(self, merge: str, parent: str) -> tuple[Candidates, ...]:
         """What a merge brought to `parent`, one of its parents: one list for each other parent that brought commits.

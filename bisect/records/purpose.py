@@ -100,6 +100,11 @@ class Purpose:
         return self.kind is _Kind.SEARCH and bool(self.sha)
 
     @property
+    def clocks(self) -> bool:
+        """Whether CPU time is asked for: what other settings do is told by instructions."""
+        return self.kind is not _Kind.WITH and not self.only_counts
+
+    @property
     def only_asks(self) -> bool:
         """Whether nothing is measured."""
         return self.kind is _Kind.ASK

@@ -1,6 +1,6 @@
 """From a step between two measured commits to a named culprit: measured against its parent, and inside its merge."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 from typing import Self
@@ -9,6 +9,7 @@ from cpubisect.base.metrics import INSTRUCTIONS
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.readings import cpu_samples, instructions, mean_profile
 from cpubisect.records.store import ProbeRow
+from cpubisect.run.chase import chase
 from cpubisect.run.classes import merged_lines, narrow, search
 from cpubisect.run.evidence import (
     COUNTS,
@@ -21,7 +22,7 @@ from cpubisect.run.evidence import (
     rounds_for,
     shown,
 )
-from cpubisect.run.exact import cost
+from cpubisect.run.exact import cost, explained
 from cpubisect.run.loop import Searched
 from cpubisect.run.measuring import Beside, Lab, Unobservable, clock_rounds, rounds
 from cpubisect.run.noisy import NoisySearch
@@ -119,24 +120,53 @@ class Confirmer:
         self._yardstick = yardstick
         self._whole = whole
         self._noisy = yardstick.regime is Regime.NOISY
+        self._refined_before: dict[tuple[tuple[str, ...], str, str], Findings] = {}
+        self._announced: set[str] = set()
 
     def find(self, searched: Searched) -> tuple[Searched, Findings]:
-        """The culprits of a line that was searched. Where readings that had no part in finding a step do not show it,
-        they are given to the search, which goes on; the last one is what comes back. Raises Unobservable if an end
-        can't be measured."""
+        """The culprits of a line that was searched, the largest step first: the search goes on once that is confirmed,
+        unless only the first is wanted. Where readings that had no part in finding a step do not show it, they are
+        given to the search, which goes on too; the last one is what comes back. Raises Unobservable if an end can't be
+        measured."""
         refused: set[str] = set()
+        settled: frozenset[str] = frozenset()
         while not searched.scattered:
             if self._mended(searched):
-                searched = search(self._lab, searched.line, self._yardstick)
+                searched = self._search_on(searched, settled)
                 continue
-            self._tell(searched)
+            self._tell(searched, settled)
             found = self._all(searched)
+            settled |= {searched.line.built(step.high) for step in searched.done.steps}
             new = set(found.refused) - refused
             refused |= new
-            if found.placed or not new or len(refused) > MOST_REFUSED:
+            enough = found.placed or len(refused) > MOST_REFUSED or (bool(found) and self._lab.question.first)
+            if enough or not (new or searched.done.more):
                 return searched, found
-            searched = search(self._lab, searched.line, self._yardstick)
+            searched = self._search_on(searched, settled)
         return searched, Findings(placed=True)
+
+    def _search_on(self, searched: Searched, settled: frozenset[str]) -> Searched:
+        return search(self._lab, searched.line, replace(self._yardstick, settled=settled))
+
+    def chased(self, start: str, end: str, inside: tuple[str, ...] = ()) -> Findings:
+        """The culprits that a chase of the step between two measured commits comes to; none where it fails."""
+        try:
+            caught = chase(self._lab, start, end, self._yardstick, inside)
+        except Unobservable:
+            return NOTHING
+        if caught is None:
+            return NOTHING
+        step = caught.done.steps[0]
+        if self._yardstick.direction * step.percent / 100 * caught.start < self._least() / 2:
+            self._lab.tell(events.ChaseLost(why=f"{caught.line.first(1)[:12]} does not show it", inside=inside))
+            return NOTHING
+        found = self._refined_once(caught, step)
+        return found if found.culprits else NOTHING
+
+    def explained(self, found: Findings) -> float:
+        """What the culprits add to the cost, in the wanted direction."""
+        shares = (culprit.share or 0.0 for culprit in found.culprits)
+        return self._yardstick.direction * sum(shares) * self._whole.difference
 
     def _mended(self, searched: Searched) -> bool:
         """Whether a commit beside a step, of those next to what could be measured, could be built after all."""
@@ -148,13 +178,42 @@ class Confirmer:
                 mended |= self._lab.build_again(line.built(number))
         return mended
 
-    def _tell(self, searched: Searched) -> None:
-        """The steps of a line, into the journal."""
+    def _tell(self, searched: Searched, settled: Collection[str]) -> None:
+        """The steps of a line that are new, into the journal."""
         line = searched.line
         for found in searched.done.steps:
-            self._lab.tell(
-                events.StepFound(low=line.built(found.low), high=line.built(found.high), percent=found.percent)
+            low, high = line.built(found.low), line.built(found.high)
+            if high not in settled:
+                self._lab.tell(events.StepFound(low=low, high=high, percent=found.percent))
+
+    def _refined_once(self, searched: Searched, found: Found) -> Findings:
+        """`refine`, unless that was done for the same step before and came to something."""
+        line = searched.line
+        key = (line.inside, line.built(found.low), line.built(found.high))
+        if key not in self._refined_before:
+            findings = self.refine(searched, found)
+            if self._noisy or findings.refused:
+                return findings
+            self._refined_before[key] = findings
+            for culprit in findings.culprits:
+                self._announce(culprit)
+        return self._refined_before[key]
+
+    def _announce(self, culprit: Culprit) -> None:
+        """Tell of a culprit, once."""
+        if culprit.sha in self._announced:
+            return
+        self._announced.add(culprit.sha)
+        metric = self._yardstick.metric
+        self._lab.tell(
+            events.CulpritFound(
+                sha=culprit.sha,
+                subject=culprit.subject,
+                percent=culprit.steps[metric].percent,
+                metric=metric,
+                share=culprit.share or 0.0,
             )
+        )
 
     def refine(self, searched: Searched, found: Found) -> Findings:
         """The culprits that a step of a line comes down to, or the groups that can't be told apart or measured."""
@@ -270,8 +329,15 @@ class Confirmer:
             return Rise(0.0, Step(0.0, 0.0, 0.0, 0.0))
         if self._noisy:
             return self._clocked_anew(parent, sha, rounds_for(percent, noise))
-        before, after = (instructions(rows) for rows in self._counted_anew(parent, sha))
+        before, after = (
+            [count - self._explained(own) for count in instructions(rows)]
+            for own, rows in zip((parent, sha), self._counted_anew(parent, sha), strict=True)
+        )
         return Rise(median(before), median_step(before, after))
+
+    def _explained(self, sha: str) -> float:
+        """What of a commit's cost is explained already."""
+        return sum(known.total for known in explained(self._lab, sha, self._yardstick))
 
     def _counted_anew(self, parent: str, sha: str) -> list[Sequence[ProbeRow]]:
         """Counts of a commit and its parent that had no part in the search, more of them while some are far from the
@@ -351,7 +417,7 @@ class Confirmer:
         return self._counted(first), self._counted(last)
 
     def _counted(self, sha: str) -> float:
-        return cost(self._lab, sha, self._yardstick.repeats).total
+        return cost(self._lab, sha, self._yardstick).total
 
     def _start(self, sha: str) -> float:
         """What the commit costs where a merged line begins; in CPU time by one reading of the search to come. Raises
@@ -359,10 +425,14 @@ class Confirmer:
         return fmean(cpu_samples(self._lab.probes(sha, Purpose.CLOCK, 1))) if self._noisy else self._counted(sha)
 
     def _inside_merge(self, line: Line, merge: str, parent: str, rise: Rise) -> Findings:
-        """Bisect the merged lines for the merge's step; if none shows it by itself, the merge is the culprit.
+        """Chase the merge's step through all it brought, and if that does not explain it, bisect the merged lines; if
+        none shows it by itself, the merge is the culprit.
 
         A line on which nothing is thought to change the binary comes last, its commits one by one.
         """
+        found = NOTHING if self._noisy else self.chased(parent, merge, (*line.inside, merge))
+        if found and self._yardstick.direction * rise.cost - self.explained(found) < self._least():
+            return found
         found = NOTHING
         why = "nothing on the merged line can change the binary"
         branches = merged_lines(self._lab, merge, parent, line.inside)
@@ -394,7 +464,7 @@ class Confirmer:
         return self.find(searched)[1], why
 
     def _all(self, searched: Searched) -> Findings:
-        return sum((self.refine(searched, found) for found in searched.done.steps), NOTHING)
+        return sum((self._refined_once(searched, found) for found in searched.done.steps), NOTHING)
 
     def _culprit(self, line: Line, sha: str, parent: str, rise: Rise) -> Culprit:
         """All that is told of a culprit."""

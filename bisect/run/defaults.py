@@ -58,6 +58,13 @@ class Restored:
         """Whether there was any."""
         return bool(self.given or self.refused)
 
+    @property
+    def shares(self) -> dict[str, float]:
+        """What part of the step is likely made by which variable, as a ratio: those that explain it by what that takes,
+        and by half of the rest those that could not be given a value."""
+        explaining = {one.variable: EXPLAINS / len(self.explaining) for one in self.explaining}
+        return {**explaining, **{name: (1 - EXPLAINS) / 2 / len(self.refused) for name in self.refused}}
+
 
 NOTHING_RESTORED = Restored()
 

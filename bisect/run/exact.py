@@ -26,9 +26,9 @@ class ExactSearch:
         """Measure both ends; raises Unobservable."""
         self._lab = lab
         self._line = line
-        self._repeats = yardstick.repeats
+        self._yardstick = yardstick
         ends = {number: self._cost(number) for number in (0, line.size - 1)}
-        known, dead = self._known()
+        known, dead = measured_before(lab, line, yardstick)
         self._estimates = Estimates(lab, line)
         self._state = State(
             size=line.size,
@@ -36,8 +36,9 @@ class ExactSearch:
             dead=dead,
             min_step=yardstick.min_step,
             direction=yardstick.direction,
-            tried=self._tried(),
+            tried=tried_before(lab, line),
             free=self._estimates.free(),
+            settled=frozenset(n for n in range(line.size) if line.built(n) in yardstick.settled),
         )
         self._prior = self._recorded_prior()
         self._tell_price()
@@ -58,7 +59,7 @@ class ExactSearch:
         self._state = self._state.with_cost(number, self._cost(number))
 
     def _cost(self, number: int) -> Cost:
-        return cost(self._lab, self._line.built(number), self._repeats)
+        return cost(self._lab, self._line.built(number), self._yardstick)
 
     def _tell_price(self) -> None:
         """What the search for one step is likely to cost, into the journal."""
@@ -82,36 +83,47 @@ class ExactSearch:
             return even
         return lambda low, high: prior.weights(low, high, costs[low], costs[high])
 
-    def _tried(self) -> tuple[int, ...]:
-        """The numbers between the ends that were built for this search before it was interrupted, in order."""
-        numbers = {self._line.built(number): number for number in range(1, self._line.size - 1)}
-        return tuple(numbers[sha] for sha in self._lab.built_here() if sha in numbers)
-
-    def _known(self) -> tuple[dict[int, Cost], dict[int, str]]:
-        """What was built and probed between the ends before this search: costs, and why there is none."""
-        costs: dict[int, Cost] = {}
-        dead: dict[int, str] = {}
-        shared = {row.sha for row, _ in self._lab.builds()}
-        for number in range(1, self._line.size - 1):
-            if self._line.built(number) in shared:
-                try:
-                    costs[number] = self._cost(number)
-                except Unobservable as reason:
-                    dead[number] = str(reason)
-        return costs, dead
-
     def _recorded_prior(self) -> Prior | None:
         """What the commits touch of what grew; None where nothing tells."""
         before, after = self._state.costs[0], self._state.costs[self._line.size - 1]
         if self._line.size < FEWEST_FOR_PRIOR or not before.functions or not after.functions:
             return None
-        prior = Prior(self._lab, self._line)
+        prior = Prior(self._lab, self._line, self._yardstick.variables)
         prior.record(before, after)
         return prior
 
 
-def cost(lab: Lab, sha: str, repeats: int) -> Cost:
-    """What a commit costs in instructions per query: the median of so many counts, and of those that were made to
-    confirm a step; raises Unobservable."""
+def tried_before(lab: Lab, line: Line) -> tuple[int, ...]:
+    """The numbers between the ends of a line that were built for this test so far, in order."""
+    numbers = {line.built(number): number for number in range(1, line.size - 1)}
+    return tuple(numbers[sha] for sha in lab.built_here() if sha in numbers)
+
+
+def measured_before(lab: Lab, line: Line, yardstick: Yardstick) -> tuple[dict[int, Cost], dict[int, str]]:
+    """What was built and probed between the ends of a line so far: costs, and why there is none."""
+    costs: dict[int, Cost] = {}
+    dead: dict[int, str] = {}
+    shared = {row.sha for row, _ in lab.builds()}
+    for number in range(1, line.size - 1):
+        if line.built(number) in shared:
+            try:
+                costs[number] = cost(lab, line.built(number), yardstick)
+            except Unobservable as reason:
+                dead[number] = str(reason)
+    return costs, dead
+
+
+def cost(lab: Lab, sha: str, yardstick: Yardstick) -> Cost:
+    """What a commit costs in instructions per query, without what is explained: the median of as many counts as the
+    yardstick says, and of those that were made to confirm a step; raises Unobservable."""
+    repeats = yardstick.repeats
     rows = [*lab.probes(sha, Purpose.SEARCH, repeats)[:repeats], *lab.fresh_counts(sha)]
-    return Cost(median(instructions(rows)), mean_profile(rows), mean_attributed(rows))
+    found = Cost(median(instructions(rows)), mean_profile(rows), mean_attributed(rows))
+    for known in explained(lab, sha, yardstick):
+        found -= known
+    return found
+
+
+def explained(lab: Lab, sha: str, yardstick: Yardstick) -> list[Cost]:
+    """The steps that are explained and that a commit contains."""
+    return [known.step for known in yardstick.explained if lab.history.contains(sha, known.sha)]

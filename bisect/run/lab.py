@@ -359,9 +359,10 @@ class HostLab:
         """The variables of a commit's server; empty if it has none or was not asked."""
         return self.store.variables(self.bisection, sha, self.test.name)
 
-    def touched(self, line: Line) -> Touched:
-        """What the commits of a line touch, as far as it can be read."""
-        return read_touched(self.history.path, line)
+    def touched(self, line: Line, variables: Mapping[str, float]) -> Touched:
+        """What the commits of a line touch, as far as it can be read, and how some variables, each of which makes a
+        part of the step, are defined at its ends."""
+        return read_touched(self.history.path, line, variables)
 
     def record_line(self, line: Line) -> None:
         """Remember which commits a line has and which of them share a binary."""
@@ -449,7 +450,7 @@ class HostLab:
             counter=self.counter,
             scratch=work,
             instructions=not purpose.only_clock and self.counts_instructions,
-            clock=not purpose.only_counts,
+            clock=purpose.clocks,
         )
 
 

@@ -16,10 +16,11 @@ from cpubisect.records.readings import cpu_samples
 from cpubisect.records.store import BuildRow, ProbeRow
 from cpubisect.search.clock.digest import Digest, Reading, digest
 from cpubisect.search.events import Event
+from cpubisect.search.graph import Graph
 from cpubisect.search.line import Line
 from cpubisect.search.question import Question
 from cpubisect.search.stats import Step, step, widened
-from cpubisect.search.suspects import Suspicion, Touch
+from cpubisect.search.suspects import Setting, Suspicion, Touch
 
 
 class Unobservable(Exception):
@@ -29,10 +30,11 @@ class Unobservable(Exception):
 @dataclass(frozen=True)
 class Touched:
     """What the commits of a line touch: `by` has one entry for each number but the first, `defined` maps a name to the
-    files that define it."""
+    files that define it, `settings` are the variables that were asked for."""
 
     by: tuple[Touch, ...]
     defined: Mapping[str, frozenset[str]]
+    settings: tuple[Setting, ...] = ()
 
 
 class Past(Protocol):
@@ -43,6 +45,12 @@ class Past(Protocol):
 
     def classes(self, candidates: Candidates, irrelevant: Iterable[str]) -> tuple[tuple[str, ...], ...]:
         """Candidates that change nothing but `irrelevant` paths, with their predecessors."""
+
+    def graph(self, start: str, end: str) -> Graph:
+        """All commits that `end` has and `start` has not."""
+
+    def contains(self, sha: str, old: str) -> bool:
+        """Whether a commit contains an `old` one."""
 
     def inside_merge(self, merge: str, parent: str) -> Sequence[Candidates]:
         """What a merge brought to `parent`, a list for each merged line."""
@@ -132,8 +140,9 @@ class Lab(Protocol):
     def variables(self, sha: str) -> Mapping[str, str]:
         """The variables of a commit's server; empty if it has none or was not asked."""
 
-    def touched(self, line: Line) -> Touched:
-        """What the commits of a line touch, as far as it can be read."""
+    def touched(self, line: Line, variables: Mapping[str, float]) -> Touched:
+        """What the commits of a line touch, as far as it can be read, and how some variables, each of which makes a
+        part of the step, are defined at its ends."""
 
     def record_line(self, line: Line) -> None:
         """Remember which commits a line has and which of them share a binary."""

@@ -1,15 +1,16 @@
 """The prior weights of a line's candidates: reads once what each changes, and weighs them by the profiles of any two
 measured commits."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cpubisect.history.diffs import definitions, source_diffs
+from cpubisect.history.diffs import Definition, definitions, messages, source_diffs, variable_definitions
 from cpubisect.history.repository import GitError, Repository
 from cpubisect.run.measuring import Lab, Touched
 from cpubisect.search import events
 from cpubisect.search.costs import Cost
 from cpubisect.search.line import Line
-from cpubisect.search.suspects import Suspicion, Touch, strongest, suspicions, touch
+from cpubisect.search.suspects import Setting, Suspicion, Touch, strongest, suspicions, touch
 
 SUSPECTS_TOLD = 5
 REASONS_TOLD = 3
@@ -18,12 +19,12 @@ REASONS_TOLD = 3
 class Prior:
     """What the diffs of one line touch; of a class of commits its first counts, the others cannot change the binary."""
 
-    def __init__(self, lab: Lab, line: Line) -> None:
-        """Read all diffs."""
+    def __init__(self, lab: Lab, line: Line, variables: Mapping[str, float]) -> None:
+        """Read all diffs; `variables` are those whose changed values make the step, each with its part as a ratio."""
         self._lab = lab
         self._line = line
         self._direction = lab.question.find.direction
-        self._touched = lab.touched(line)
+        self._touched = lab.touched(line, variables)
 
     def weights(self, low: int, high: int, before: Cost, after: Cost) -> tuple[float, ...]:
         """The weights of the numbers `low` + 1 to `high`, which add up to 1, by the costs of `low` and `high`."""
@@ -31,7 +32,8 @@ class Prior:
 
     def suspicions(self, low: int, high: int, before: Cost, after: Cost) -> list[Suspicion]:
         """The weights of the numbers `low` + 1 to `high` with their reasons."""
-        return suspicions(self._touched.by[low:high], before, after, self._direction, self._touched.defined)
+        touched = self._touched
+        return suspicions(touched.by[low:high], before, after, self._direction, touched.defined, touched.settings)
 
     def record(self, before: Cost, after: Cost) -> None:
         """Have the ranking of the whole line remembered, by the costs of its ends, and tell of the strongest
@@ -48,18 +50,39 @@ class Prior:
         self._lab.record_suspects(self._line, found)
 
 
-def read_touched(clone: Path, line: Line) -> Touched:
-    """What the first commit of each class of a line touches, by the diffs in a clone; where the clone lacks objects
-    there is that much less evidence."""
+def read_touched(clone: Path, line: Line, variables: Mapping[str, float]) -> Touched:
+    """What the first commit of each class of a line touches, by the diffs in a clone, of a graph's merges nothing; and
+    how `variables` are defined. Where the clone lacks objects there is that much less evidence."""
     repository = Repository(clone)
-    pairs = [(sha, line.parents[sha]) for sha in (line.first(number) for number in range(1, line.size))]
-    touched: list[Touch] = []
+    firsts = [line.first(number) for number in range(1, line.size)]
+    pairs = [(sha, line.parents[sha]) for sha in firsts if sha in line.parents]
+    if line.of_graph:
+        pairs = [(sha, parent) for sha, parent in pairs if sha not in line.merges]
+    told = messages(repository, firsts)
+    touched: dict[str, Touch] = {}
     defined: dict[str, frozenset[str]] = {}
+    settings: tuple[Setting, ...] = ()
     try:
-        touched = [touch(diff.lines, diff.files) for diff in source_diffs(repository, pairs)]
-        files = {file for one in touched for file in one.files}
+        for diff in source_diffs(repository, pairs):
+            touched[diff.sha] = touch(diff.lines, diff.files, told.get(diff.sha, ""))
+        files = {file for one in touched.values() for file in one.files}
         defined = definitions(repository, line.built(line.size - 1), files)
+        ends = (line.built(0), line.built(line.size - 1))
+        settings = _settings([variable_definitions(repository, end, variables) for end in ends], variables)
     except GitError:
-        missing = len(pairs) - len(touched)
-        touched += [Touch(frozenset(), frozenset())] * missing
-    return Touched(tuple(touched), defined)
+        pass
+    nothing = Touch(frozenset(), frozenset())
+    return Touched(tuple(touched.get(sha, nothing) for sha in firsts), defined, settings)
+
+
+def _settings(found: Sequence[Mapping[str, Definition]], variables: Mapping[str, float]) -> tuple[Setting, ...]:
+    """Variables with their definitions at both ends."""
+    return tuple(
+        Setting(
+            name,
+            share,
+            frozenset().union(*(own[name].words for own in found)),
+            frozenset().union(*(own[name].files for own in found)),
+        )
+        for name, share in variables.items()
+    )

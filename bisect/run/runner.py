@@ -1,16 +1,19 @@
 """One bisection for one test: its ends, the search between them, and the steps confirmed."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from cpubisect.base.errors import UserError
 from cpubisect.run.classes import search
-from cpubisect.run.confirm import Confirmer, Whole
+from cpubisect.run.confirm import NOTHING, Confirmer, Findings, Whole
 from cpubisect.run.defaults import with_commits
 from cpubisect.run.ends import ToSearch, examine, examine_redrawn, was_redrawn
+from cpubisect.run.exact import cost
 from cpubisect.run.loop import Searched
 from cpubisect.run.measuring import Lab, Unobservable
 from cpubisect.run.wording import AtFork, Confirmed, NotReproduced, Outcome
-from cpubisect.search.verdict import Verdict
+from cpubisect.search.ends import Explained, Regime, Yardstick
+from cpubisect.search.exact import Done, State, largest_change
+from cpubisect.search.verdict import Culprit, Verdict
 
 
 def run(lab: Lab) -> Verdict:
@@ -37,10 +40,16 @@ def find(lab: Lab, task: ToSearch) -> Outcome:
     """
     if not task.yardstick.redrawn and was_redrawn(lab) and (again := _redrawn(lab, task)):
         return again
-    searched = search(lab, task.line, task.yardstick)
-    if searched.done.unsure is not None and not searched.scattered:
-        return _not_reproduced(task, searched, searched.done.unsure)
-    searched, found = Confirmer(lab, task.yardstick, Whole.of(searched, task.change.percent)).find(searched)
+    chased = _chase(lab, task)
+    if chased.searched:
+        searched, found = chased.searched, chased.found
+    else:
+        searched = search(lab, task.line, chased.yardstick)
+        if searched.done.unsure is not None and not searched.scattered:
+            return _not_reproduced(task, searched, searched.done.unsure)
+        whole = chased.whole or Whole.of(searched, task.change.percent)
+        searched, found = Confirmer(lab, chased.yardstick, whole).find(searched)
+        found = chased.found + found
     nothing_shows = bool(found.refused) and not found.culprits
     doubtful = found.placed or (nothing_shows and not task.yardstick.redrawn and not lab.redraws)
     if doubtful and (again := _redrawn(lab, task)):
@@ -61,6 +70,50 @@ def find(lab: Lab, task: ToSearch) -> Outcome:
         defaults,
         tuple(f"{lab.setting_of(one.variable)}={task.restored.given[one.variable]}" for one in defaults),
     )
+
+
+@dataclass(frozen=True)
+class _Chased:
+    """What chases of the largest steps came to: culprits, and a yardstick without what they explain. If that is all, or
+    only the first is wanted, `searched` says what is left of the line; on CPU time there are none."""
+
+    yardstick: Yardstick
+    found: Findings = NOTHING
+    whole: Whole | None = None
+    searched: Searched | None = None
+
+
+def _chase(lab: Lab, task: ToSearch) -> _Chased:
+    """Chase the largest step through the whole graph, then what it leaves, until that is too small, the first is enough
+    or a chase fails. Raises Unobservable if an end can't be measured."""
+    yardstick = replace(task.yardstick, variables=task.restored.shares)
+    if yardstick.regime is Regime.NOISY:
+        return _Chased(yardstick)
+    start, end = task.line.built(0), task.line.built(task.line.size - 1)
+    first, last = (cost(lab, sha, yardstick) for sha in (start, end))
+    whole = Whole(first.total, last.total - last.total / (1 + task.change.percent / 100))
+    found = NOTHING
+    while True:
+        own = Confirmer(lab, yardstick, whole).chased(start, end)
+        if not own:
+            return _Chased(yardstick, found, whole)
+        found += own
+        known = [
+            Explained(one.sha, cost(lab, one.sha, yardstick) - cost(lab, one.parent, yardstick)) for one in own.culprits
+        ]
+        yardstick = replace(yardstick, explained=(*yardstick.explained, *known), variables={})
+        first, last = (cost(lab, sha, yardstick) for sha in (start, end))
+        rest = (last.total - first.total) / first.total * 100
+        if yardstick.direction * rest < yardstick.min_step or lab.question.first:
+            hidden = largest_change(State(2, {0: first, 1: last}), 0, 1)
+            done = Done((), (), rest, hidden)
+            costs = {0: first.total, task.line.size - 1: last.total}
+            return _Chased(yardstick, found, whole, Searched(task.line, done, costs, {}))
+
+
+def _explained(lab: Lab, culprit: Culprit, yardstick: Yardstick) -> Explained:
+    """What a culprit adds to all that contains it; raises Unobservable."""
+    return Explained(culprit.sha, cost(lab, culprit.sha, yardstick) - cost(lab, culprit.parent, yardstick))
 
 
 def _redrawn(lab: Lab, task: ToSearch) -> Outcome | None:

@@ -265,7 +265,7 @@ class Confirmed:
             notes=(
                 *(f"--set {setting} takes it out" for setting in self.settings),
                 *map(self._moved, self.done.shifts),
-                *self._left(asked_for_all=question.min_step is not None),
+                *self._left(asked_for_all=question.min_step is not None, first=question.first),
                 *(f"{sha[:12]} failed to build once, and was built when that was tried again" for sha in self.mishaps),
                 *self.seen.notes(question, test),
             ),
@@ -299,16 +299,21 @@ class Confirmed:
             f"{shift.percent:+.2f} % in total, {shift.largest:.2f} % in one function"
         )
 
-    def _left(self, *, asked_for_all: bool) -> list[str]:
+    def _left(self, *, asked_for_all: bool, first: bool) -> list[str]:
         """Of what was not split and not searched."""
         notes = []
+        if first and self.yardstick.direction * self.done.remainder >= self.yardstick.min_step:
+            notes.append(
+                f"the search ended with the first step, as was asked (--first): {self.done.remainder:+.2f} % of the "
+                "difference is elsewhere"
+            )
         if self.done.hidden:
             notes.append(
                 f"what cancels within an unsplit interval is at most {self.done.hidden:.2f} % per function, without "
                 "what seems to have moved from one function to another"
             )
         some_left = self.yardstick.direction * self.done.remainder >= self.yardstick.min_step
-        if self.yardstick.regime is Regime.NOISY and not asked_for_all and some_left:
+        if self.yardstick.regime is Regime.NOISY and not asked_for_all and some_left and not first:
             notes.append(
                 f"{self.done.remainder:+.2f} % of the difference is not in these steps and was not searched further; "
                 "`--min-step` asks for every step of that size"

@@ -18,6 +18,17 @@ class Cost:
     functions: Mapping[str, float] = field(default_factory=dict)
     attributed: Mapping[str, float] = field(default_factory=dict)
 
+    def __sub__(self, other: "Cost") -> "Cost":
+        return Cost(
+            self.total - other.total,
+            _less(self.functions, other.functions),
+            _less(self.attributed, other.attributed),
+        )
+
+
+def _less(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
+    return {name: one.get(name, 0.0) - other.get(name, 0.0) for name in one.keys() | other.keys()}
+
 
 @dataclass(frozen=True)
 class CallGraph:

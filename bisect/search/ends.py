@@ -1,11 +1,12 @@
 """PURE: what the measured ends say before anything between them is built."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from math import ceil
 
 from cpubisect.base.plain import Plain
+from cpubisect.search.costs import Cost
 from cpubisect.search.stats import Step, spread_percent
 
 DEFAULT_MIN_STEP = 0.5
@@ -67,10 +68,22 @@ class Regime(StrEnum):
 
 
 @dataclass(frozen=True)
+class Explained:
+    """A step that is known: the commit that made it, and what that adds to the cost of all that contain it."""
+
+    sha: str
+    step: Cost
+
+
+@dataclass(frozen=True)
 class Yardstick:
     """How commits are compared in this bisection: `repeats` counts per commit in the exact regime, steps from
     `min_step` percent on, `direction` +1 for regressions; in the noisy regime by binaries that are linked anew for each
-    reading if `redrawn`."""
+    reading if `redrawn`.
+
+    In the exact regime commits are compared without what is `explained`; steps that end at the commits built for
+    `settled` are known; `variables` are those of the server whose changed values make a part (a ratio) of the step.
+    """
 
     metric: str
     regime: Regime
@@ -78,6 +91,9 @@ class Yardstick:
     min_step: float
     direction: int
     redrawn: bool = False
+    explained: tuple[Explained, ...] = ()
+    settled: frozenset[str] = frozenset()
+    variables: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -494,6 +494,78 @@ class InsideMerge(Event):
 
 
 @dataclass(frozen=True)
+class Chasing(Event):
+    """A step is chased by its signature, so many functions that grew, through all commits of a range, or of the last
+    merge it is `inside`."""
+
+    kind = "chasing"
+    commits: int = 0
+    functions: int = 0
+    inside: tuple[str, ...] = ()
+
+    def _sentence(self) -> str:
+        where = f"{self.inside[-1][:12]} brought" if self.inside else "good and bad have between them"
+        return (
+            f"chasing the step through all {self.commits} commits that {where}, by the {self.functions} functions "
+            "that grew"
+        )
+
+
+@dataclass(frozen=True)
+class ShareShown(Event):
+    """A commit shows this part of the step that is chased, as a ratio."""
+
+    kind = "share-shown"
+    sha: str = ""
+    share: float = 0.0
+
+    def _sentence(self) -> str:
+        return f"{self.sha[:12]} shows {self.share:.0%} of the step"
+
+
+@dataclass(frozen=True)
+class ChaseCaught(Event):
+    """A chase has come down to one commit."""
+
+    kind = "chase-caught"
+    sha: str = ""
+    inside: tuple[str, ...] = ()
+
+    def _sentence(self) -> str:
+        return f"all that has the step contains {self.sha[:12]}: comparing it with its parent"
+
+
+@dataclass(frozen=True)
+class ChaseLost(Event):
+    """A chase has caught nothing that could be confirmed: the line is searched."""
+
+    kind = "chase-lost"
+    why: str = ""
+    inside: tuple[str, ...] = ()
+
+    def _sentence(self) -> str:
+        return f"the chase is given up: {self.why}"
+
+
+@dataclass(frozen=True)
+class CulpritFound(Event):
+    """A culprit is confirmed, with its step in percent of its parent and its part of the whole, as a ratio."""
+
+    kind = "culprit-found"
+    sha: str = ""
+    subject: str = ""
+    percent: float = 0.0
+    metric: str = ""
+    share: float = 0.0
+
+    def _sentence(self) -> str:
+        return (
+            f"culprit: {self.sha[:12]} {self.subject} ({self.percent:+.2f} % {self.metric} against its parent, "
+            f"{self.share:.0%} of the difference)"
+        )
+
+
+@dataclass(frozen=True)
 class ClassOpened(Event):
     """Commits that were thought to share one binary do not."""
 

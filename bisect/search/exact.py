@@ -5,8 +5,8 @@ one binary. Costs are exact or means known well enough; unobservable numbers sta
 
 The interval to split next is the one whose largest change of a single function is greatest, among those whose total
 changed by at least the smallest step wanted: a function-level change dilutes less than the total, so several
-culprits come out largest first. Intervals whose total hides steps that cancel come after those; cost that merely
-moved from one function to another is netted out first.
+culprits come out largest first, each as soon as no interval holds more. Intervals whose total hides steps that cancel
+come after those; cost that merely moved from one function to another is netted out first.
 
 Within it, the number is measured that tells most about the place of the step per second: prior weights say where the
 step may be, prices what a measurement costs. Wrong weights cannot cost much: a split that could make a search longer
@@ -41,7 +41,8 @@ class State:
 
     `dead` maps an unobservable number to why (its first error line); `min_step` is the smallest step wanted, in percent
     of the good end's total; `direction` is +1 to find regressions and -1 for improvements. `tried` are the numbers that
-    were measured or failed between the ends, in that order, and `free` those that cost no build.
+    were measured or failed between the ends, in that order, and `free` those that cost no build; steps up to `settled`
+    numbers are known.
     """
 
     size: int
@@ -51,6 +52,7 @@ class State:
     direction: int = 1
     tried: tuple[int, ...] = ()
     free: frozenset[int] = frozenset()
+    settled: frozenset[int] = frozenset()
 
     def with_cost(self, number: int, cost: Cost) -> "State":
         """The state after a number was measured."""
@@ -95,7 +97,8 @@ class Found:
 
 @dataclass(frozen=True)
 class Done:
-    """The search is over: `steps` in the wanted direction, largest first; `shifts` are leaves where cost moved or
+    """The search is over, or has come to a step larger than all it may still find, for others to confirm it first
+    (`more`): `steps` in the wanted direction, largest first; `shifts` are leaves where cost moved or
     cancelled; `remainder` is what the steps leave unexplained of the whole change, in percent; `hidden` is the
     largest per-function change inside any interval that was left unsplit, in percent. If noise let the difference of
     the ends not be reproduced, `unsure` is the smallest one, in percent, that would have been, and `small` says whether
@@ -107,6 +110,7 @@ class Done:
     hidden: float
     unsure: float | None = None
     small: bool = False
+    more: bool = False
 
 
 def even(low: int, high: int) -> Sequence[float]:
@@ -126,7 +130,7 @@ def next_move(state: State, weigh: Weigh = even, price: Price = alike) -> Measur
     open_intervals: list[tuple[tuple[bool, float], int, int]] = []
     steps: list[Found] = []
     shifts: list[Found] = []
-    hidden = 0.0
+    hidden, largest_open = 0.0, 0.0
     measured = sorted(state.costs)
     presumed = presumed_dead(state)
     for low, high in itertools.pairwise(measured):
@@ -136,6 +140,7 @@ def next_move(state: State, weigh: Weigh = even, price: Price = alike) -> Measur
         wanted = state.direction * total >= state.min_step
         if goes_on and (wanted or largest >= state.min_step):
             open_intervals.append(((wanted, largest), low, high))
+            largest_open = max(largest_open, state.direction * total)
         elif goes_on:
             hidden = max(hidden, largest)
         elif wanted:
@@ -143,7 +148,10 @@ def next_move(state: State, weigh: Weigh = even, price: Price = alike) -> Measur
             steps.append(Found(low, high, total, largest, untried))
         elif largest >= state.min_step:
             shifts.append(Found(low, high, total, largest))
-    if open_intervals:
+    steps.sort(key=lambda found: -abs(found.percent))
+    new = [abs(found.percent) for found in steps if found.high not in state.settled]
+    first = bool(new) and new[0] >= largest_open
+    if open_intervals and not first:
         (wanted, largest), low, high = max(open_intervals, key=lambda item: (item[0], -item[1]))
         number, share = split_point(state, low, high, presumed, weigh(low, high), price)
         kind = "largest change of one function" if wanted else "steps that may cancel"
@@ -153,9 +161,9 @@ def next_move(state: State, weigh: Weigh = even, price: Price = alike) -> Measur
             low,
             high,
         )
-    steps.sort(key=lambda found: -abs(found.percent))
     whole = percent_change(state, 0, state.size - 1)
-    return Done(tuple(steps), tuple(shifts), whole - sum(found.percent for found in steps), hidden)
+    rest = whole - sum(found.percent for found in steps)
+    return Done(tuple(steps), tuple(shifts), rest, hidden, more=bool(open_intervals))
 
 
 def percent_change(state: State, low: int, high: int) -> float:

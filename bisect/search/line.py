@@ -6,6 +6,9 @@ from dataclasses import dataclass, field, replace
 MAIN = "main"
 """Under this name the line from good to bad is in the store; the line inside a merge is there under the merge's sha."""
 
+GRAPH = "graph"
+"""Under this name all commits between good and bad are there, those that merges brought too."""
+
 
 @dataclass(frozen=True)
 class Line:
@@ -14,7 +17,7 @@ class Line:
     The first commit of a class is the one that is built, except for the last class: there it is the last commit, the
     bad end itself, which is built anyway. `parents` maps a commit to the one before it on the line,
     its step being measured against that; `subjects` maps commits to their subject lines; `inside` names the merges
-    that led here, outermost first.
+    that led here, outermost first. One `of_graph` holds the commits of all branches, each after its parents.
     """
 
     classes: tuple[tuple[str, ...], ...]
@@ -22,11 +25,14 @@ class Line:
     subjects: Mapping[str, str] = field(default_factory=dict)
     merges: frozenset[str] = frozenset()
     inside: tuple[str, ...] = ()
+    of_graph: bool = False
 
     @property
     def name(self) -> str:
         """What the store calls it."""
-        return self.inside[-1] if self.inside else MAIN
+        if self.inside:
+            return self.inside[-1]
+        return GRAPH if self.of_graph else MAIN
 
     @property
     def size(self) -> int:

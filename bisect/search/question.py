@@ -35,7 +35,7 @@ class Question(Plain):
     `parameters` are, per test, its settings with those of the user's, `given`, that it knows applied; `min_step` is
     the smallest step wanted, in percent, or None for the default; `toolchain` is a name of the matrix or None for its
     preference; `matrix` is the path of the compiler matrix in use; `jobs` compile at once; `counter` is how
-    instructions are to be counted, None for the best that the host has.
+    instructions are to be counted, None for the best that the host has; `first` says that the largest step is enough.
     """
 
     engine: str
@@ -54,3 +54,4 @@ class Question(Plain):
     toolchain: str | None = None
     jobs: int = 2
     counter: Counter | None = None
+    first: bool = False

@@ -1,16 +1,19 @@
 """Which candidates touch what grew: the profile difference of two commits turned into prior weights of the candidates
 between them. Evidence for where to look first, never for the verdict.
 
-Each function's growth is shared out among the candidates whose diffs name it, and among those that touch a file which
-defines it. Identifiers tell better than whole symbols: a type in a template argument (`std::deque<BlockHandleInfo>`)
-names the commit that introduced the type, although the function itself is the library's. An identifier or a file that
-many commits touch says little about each of them. What nobody claims is spread over all candidates, most of it over
-those that touch code which the query executes at all.
+Each function's growth is shared out among the candidates whose diffs name it, among those that touch a file which
+defines it and, weakly, among those whose messages name it. Identifiers tell better than whole symbols: a type in a
+template argument (`std::deque<BlockHandleInfo>`) names the commit that introduced the type, although the function
+itself is the library's. An identifier or a file that many commits touch says little about each of them. What nobody
+claims is spread over all candidates, most of it over those that touch code which the query executes at all.
+
+A server variable whose changed value makes the step is evidence as a function is: the identifiers of its definition
+stand for those of a symbol.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from cpubisect.search.costs import Cost, bare_name, named_changes, net_of_shifts
@@ -23,8 +26,26 @@ EXECUTED, BESIDE, ELSEWHERE = 15.0, 4.0, 1.0
 one, and any other. 15:1 paid best in published coverage-weighted bisections: 10.7 builds instead of 12.2 where 85 % of
 the culprits are among the 15 % of commits that touch executed code; a file is between the two (the geometric mean)."""
 
-NAMED, SAME_FILE, UNCLAIMED = 6.0, 1.0, 1.0
-"""How one function's growth is divided: among those that name it, those that touch its file, and the spread part."""
+
+@dataclass(frozen=True)
+class Parts:
+    """How one growth is divided: among those that name it, those that touch its file, those whose message names it, and
+    the spread part."""
+
+    named: float
+    same_file: float
+    said: float
+    unclaimed: float
+
+
+OF_FUNCTIONS = Parts(named=6.0, same_file=1.0, said=0.5, unclaimed=1.0)
+OF_VARIABLES = Parts(named=12.0, same_file=0.3, said=2.0, unclaimed=1.0)
+"""Of 41 defaults that changed between two trees of MySQL 5.6, all were changed by the commit that names the definition
+loudest (`benchmarks/evidence.py`). Where the definition is not what decides (performance_schema was ON by its
+definition, but OFF in the server until its tables were sized), messages tell: the rest is for that."""
+
+SAID_DEFAULT = "default"
+"""A message that has this word too speaks of a variable's value, not of what it is for."""
 
 INTRODUCED = 3.0
 """An identifier that only the later profile knows speaks so many times louder for the first commit that touches it: no
@@ -55,21 +76,35 @@ _LIBRARY = re.compile(
 @dataclass(frozen=True)
 class Touch:
     """What a commit's diff touches: the identifiers in its changed lines and hunk headings, `Class::name` included, and
-    its files."""
+    its files; and what its message `said`, in lower case words."""
 
     words: frozenset[str]
     files: frozenset[str]
+    said: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Growth:
     """A function's share of the change in the wanted direction, as a ratio, its bare name, the identifiers of its
-    symbols, and which of those only one of the two profiles knows."""
+    symbols, and which of those only one of the two profiles knows; or the same of a `variable` of the server and the
+    identifiers of its definition."""
 
     share: float
     name: str
     words: frozenset[str]
     fresh: frozenset[str] = frozenset()
+    variable: bool = False
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A variable whose changed value makes a part of the step (`share`, a ratio): the identifiers of its definition,
+    and the files that has been in."""
+
+    name: str
+    share: float
+    words: frozenset[str] = frozenset()
+    files: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -82,7 +117,7 @@ class Suspicion:
 
 
 @dataclass(frozen=True)
-class _Claim:
+class Claim:
     """A candidate's title to a function's growth, relative to those of others."""
 
     number: int
@@ -146,11 +181,17 @@ def _called(name: str, spaces: frozenset[str]) -> str:
     return "::".join(scope[-2:]) if len(scope) > 1 and scope[-2] not in spaces else scope[-1]
 
 
-def touch(lines: Iterable[str], files: Iterable[str]) -> Touch:
-    """What a unified diff without context touches; `files` are the paths that it changes."""
+def touch(lines: Iterable[str], files: Iterable[str], message: str = "") -> Touch:
+    """What a unified diff without context touches; `files` are the paths that it changes, `message` is the commit's."""
     changed = "\n".join(line for line in lines if line[:1] in "+-" or line.startswith("@@"))
     scoped = (f"{scope}::{name}" for scope, name in _SCOPED.findall(changed))
-    return Touch(frozenset((*_WORD.findall(changed), *scoped)), frozenset(files))
+    return Touch(frozenset((*_WORD.findall(changed), *scoped)), frozenset(files), said(message))
+
+
+def said(message: str) -> frozenset[str]:
+    """The words of a message in lower case; one with underscores with its parts."""
+    words = {word.lower() for word in _WORD.findall(message)}
+    return frozenset(words | {part for word in words for part in word.split("_") if part})
 
 
 def definers(name: str, defined: Mapping[str, frozenset[str]]) -> frozenset[str]:
@@ -182,25 +223,35 @@ class _Executed:
 
 
 def suspicions(
-    touched: Sequence[Touch], before: Cost, after: Cost, direction: int, defined: Mapping[str, frozenset[str]]
+    touched: Sequence[Touch],
+    before: Cost,
+    after: Cost,
+    direction: int,
+    defined: Mapping[str, frozenset[str]],
+    settings: Sequence[Setting] = (),
 ) -> list[Suspicion]:
     """The prior of each candidate between two commits whose costs are known.
 
     `touched` are the candidates, oldest first; `direction` is +1 to find regressions; see `definers` for `defined`. The
     more of the evidence a candidate touches, the greater its weight; none is less than FLOOR / EXECUTED of the average.
+    What `settings` make of the step is no evidence for what the functions that grew name.
     """
     executed = _Executed(map(bare_name, before.functions.keys() | after.functions.keys()), defined)
     reach = [executed.reach(one) for one in touched]
     spread = sum(reach)
     evidence: list[dict[str, float]] = [{} for _ in touched]
     claimed = 0.0
-    words = _touchers([one.words for one in touched])
-    files = _touchers([one.files for one in touched])
-    for growth in growths(before, after, direction):
-        named = _by_word(growth, words, direction)
-        same_file = _by_file(growth, files, defined)
-        parts = [(part, claims) for part, claims in ((NAMED, named), (SAME_FILE, same_file)) if claims]
-        whole = sum(part for part, _ in parts) + UNCLAIMED
+    words = touchers([one.words for one in touched])
+    files = touchers([one.files for one in touched])
+    messages = touchers([one.said for one in touched])
+    for growth in _all_growths(growths(before, after, direction), settings):
+        named = by_word(growth, words, direction)
+        same_file = by_file(growth, files, defined, settings)
+        spoken = by_message(growth, messages)
+        of = OF_VARIABLES if growth.variable else OF_FUNCTIONS
+        divided = ((of.named, named), (of.same_file, same_file), (of.said, spoken))
+        parts = [(part, claims) for part, claims in divided if claims]
+        whole = sum(part for part, _ in parts) + of.unclaimed
         for part, claims in parts:
             mass = (1 - FLOOR) * growth.share * part / whole
             claimed += mass
@@ -221,7 +272,14 @@ def suspicions(
 _SPREAD = ("executed", "file of executed code")
 
 
-def _touchers(touched: Sequence[frozenset[str]]) -> dict[str, list[int]]:
+def _all_growths(functions: Sequence[Growth], settings: Sequence[Setting]) -> list[Growth]:
+    """What grew, by function and by setting; all their shares add up to 1."""
+    left = 1 - sum(one.share for one in settings)
+    own = [Growth(one.share, one.name, one.words, variable=True) for one in settings]
+    return [*own, *(replace(growth, share=growth.share * left) for growth in functions)]
+
+
+def touchers(touched: Sequence[frozenset[str]]) -> dict[str, list[int]]:
     """Who touches each word or file, in order."""
     found: dict[str, list[int]] = {}
     for number, items in enumerate(touched):
@@ -230,35 +288,61 @@ def _touchers(touched: Sequence[frozenset[str]]) -> dict[str, list[int]]:
     return found
 
 
-def _by_word(growth: Growth, touchers: Mapping[str, Sequence[int]], direction: int) -> list[_Claim]:
+def by_word(growth: Growth, touchers: Mapping[str, Sequence[int]], direction: int) -> list[Claim]:
     """Each candidate's strongest claim: the square of one of its words' rarity (one over how many touch it)."""
     claims = []
     for word in sorted(growth.words & touchers.keys()):
         numbers = touchers[word]
         introducer = numbers[0] if direction > 0 else numbers[-1]
         kind = "function" if "::" in word or word == growth.name.rpartition("::")[2] else "type"
+        kind = f"variable {growth.name}:" if growth.variable else kind
         for number in numbers:
             louder = INTRODUCED if word in growth.fresh and number == introducer else 1.0
-            claims.append(_Claim(number, f"{kind} {word}", louder * len(numbers) ** -2.0))
+            claims.append(Claim(number, f"{kind} {word}", louder * len(numbers) ** -2.0))
     return _strongest(claims)
 
 
-def _by_file(
-    growth: Growth, touchers: Mapping[str, Sequence[int]], defined: Mapping[str, frozenset[str]]
-) -> list[_Claim]:
+def by_file(
+    growth: Growth,
+    touchers: Mapping[str, Sequence[int]],
+    defined: Mapping[str, frozenset[str]],
+    settings: Sequence[Setting],
+) -> list[Claim]:
     """Each candidate's strongest claim by a file that defines the function, weighed like a word."""
     if _LIBRARY_SCOPE.match(growth.name):
         return []
+    if growth.variable:
+        files = next(one.files for one in settings if one.name == growth.name)
+    else:
+        files = definers(growth.name, defined)
     return _strongest(
-        _Claim(number, f"file {file}", len(touchers[file]) ** -2.0)
-        for file in sorted(definers(growth.name, defined) & touchers.keys())
+        Claim(number, f"file {file}", len(touchers[file]) ** -2.0)
+        for file in sorted(files & touchers.keys())
         for number in touchers[file]
     )
 
 
-def _strongest(claims: Iterable[_Claim]) -> list[_Claim]:
+def by_message(growth: Growth, touchers: Mapping[str, Sequence[int]]) -> list[Claim]:
+    """Each candidate's strongest claim by what its message says, weighed like a word: a function or a type that grew,
+    or all words of a variable's name, the louder with SAID_DEFAULT."""
+    if not growth.variable:
+        return _strongest(
+            Claim(number, f"message: {word}", len(touchers[word]) ** -2.0)
+            for word in sorted({word.rpartition("::")[2].lower() for word in growth.words} & touchers.keys())
+            for number in touchers[word]
+        )
+    naming = set.intersection(*(set(touchers.get(part, ())) for part in growth.name.lower().split("_") if part))
+    louder = naming & set(touchers.get(SAID_DEFAULT, ()))
+    return _strongest(
+        Claim(number, f"message: {growth.name}{told}", len(numbers) ** -2.0)
+        for told, numbers in ((f" {SAID_DEFAULT}", louder), ("", naming))
+        for number in sorted(numbers)
+    )
+
+
+def _strongest(claims: Iterable[Claim]) -> list[Claim]:
     """One claim of each candidate; the first of equal ones."""
-    best: dict[int, _Claim] = {}
+    best: dict[int, Claim] = {}
     for claim in claims:
         if claim.number not in best or claim.strength > best[claim.number].strength:
             best[claim.number] = claim

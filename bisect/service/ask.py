@@ -40,6 +40,7 @@ class Ask:
     matrix: Path | None
     jobs: int
     counter: Counter | None = None
+    first: bool = False
 
 
 def ask(home: Home, asked: Ask, watch: Watch) -> Question:
@@ -82,6 +83,7 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
         toolchain=toolchain,
         jobs=asked.jobs,
         counter=asked.counter,
+        first=asked.first,
     )
 
 

@@ -13,7 +13,7 @@ from cpubisect.records.registry import Registry
 from cpubisect.records.store import BisectionRow, Store
 from cpubisect.search import events
 from cpubisect.search.ends import Regime
-from cpubisect.search.line import MAIN
+from cpubisect.search.line import GRAPH, MAIN
 from cpubisect.search.suspects import strongest
 from cpubisect.views.measured import measured
 
@@ -35,8 +35,8 @@ class Suspect(Plain):
 
 @dataclass(frozen=True)
 class Ranking(Plain):
-    """The first `suspects` among the `candidates` of one path: from good to bad, or what the merge `inside` brought.
-    `test` is the one whose profiles the order is from."""
+    """The first `suspects` among the `candidates` between good and bad, with those that merges brought where these were
+    chased, or of what the merge `inside` brought. `test` is the one whose profiles the order is from."""
 
     id: int
     state: str
@@ -47,12 +47,14 @@ class Ranking(Plain):
 
 
 def ranking(registry: Registry, bisection: int, inside: str = "", limit: int | None = None) -> Ranking:
-    """The ranking of the path from good to bad, or of the one inside the merge whose sha begins with `inside`, or the
+    """The ranking of all between good and bad, or of what is inside the merge whose sha begins with `inside`, or the
     first `limit` of it. Raises Missing if nothing is ranked, and says why."""
     store = registry.store
     row = store.bisection(bisection)
     lengths = queries.lengths(store, [bisection]).get(bisection, {})
     path = _path_named(row, list(lengths), inside)
+    if path == MAIN and queries.ranked(store, bisection, GRAPH):
+        path = GRAPH
     ranked = store.suspects(bisection, path, limit)
     if not ranked:
         raise _nothing_ranked(registry, row, path, lengths.get(path, 0) - 1)
@@ -63,7 +65,7 @@ def ranking(registry: Registry, bisection: int, inside: str = "", limit: int | N
         id=bisection,
         state=registry.state(row.id, row.state),
         test=test,
-        inside=None if path == MAIN else path,
+        inside=None if path in (MAIN, GRAPH) else path,
         candidates=queries.ranked(store, bisection, path),
         suspects=tuple(
             Suspect(
@@ -82,14 +84,15 @@ def ranking(registry: Registry, bisection: int, inside: str = "", limit: int | N
 
 def _ranked_test(registry: Registry, row: BisectionRow, path: str) -> str:
     """The test whose profiles the ranking of a path is from: of several, the last that was searched there."""
-    told = [event.test for event in registry.store.told(row.id, events.Suspects) if [MAIN, *event.inside][-1] == path]
+    of = MAIN if path == GRAPH else path
+    told = [event.test for event in registry.store.told(row.id, events.Suspects) if [MAIN, *event.inside][-1] == of]
     return (told[-1] if told else None) or row.question.tests[0]
 
 
 def _path_named(row: BisectionRow, names: Sequence[str], inside: str) -> str:
     if not inside:
         return MAIN
-    merges = list(dict.fromkeys(name for name in names if name != MAIN))
+    merges = list(dict.fromkeys(name for name in names if name not in (MAIN, GRAPH)))
     fitting = [merge for merge in merges if merge.startswith(inside.lower())]
     if len(fitting) != 1:
         entered = f"it entered {', '.join(merge[:12] for merge in merges)}" if merges else "it entered no merge"

@@ -9,7 +9,7 @@ from cpubisect.base.plain import Plain
 from cpubisect.records import queries
 from cpubisect.records.queries import Spent
 from cpubisect.records.store import Store
-from cpubisect.search.line import MAIN
+from cpubisect.search.line import GRAPH, MAIN
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,10 @@ def totals_of(store: Store, bisections: Sequence[Dated]) -> dict[int, Totals]:
     found = {}
     for one in bisections:
         own, paths = spent.get(one.id, Spent()), dict(lengths.get(one.id, {}))
+        main, graph = (max(0, paths.pop(name, 0) - 1) for name in (MAIN, GRAPH))
         found[one.id] = Totals(
-            candidates=max(0, paths.pop(MAIN, 0) - 1),
-            candidates_inside_merges=sum(length - 1 for length in paths.values()),
+            candidates=main,
+            candidates_inside_merges=graph - main if graph else sum(length - 1 for length in paths.values()),
             builds=own.builds,
             builds_made=own.builds_made,
             builds_failed=own.builds_failed,

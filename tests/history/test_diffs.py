@@ -4,7 +4,7 @@ import pytest
 from repositories import Story, git
 
 from cpubisect.history import diffs
-from cpubisect.history.diffs import defined_by, definitions, source_diffs
+from cpubisect.history.diffs import defined_by, definitions, messages, source_diffs, variable_definitions
 from cpubisect.history.repository import Repository
 
 TABLE = """\
@@ -132,3 +132,52 @@ def test_definitions_are_found_where_they_begin(written: tuple[Repository, dict[
 )
 def test_what_a_line_defines(line: str, name: str) -> None:
     assert defined_by(line) == name
+
+
+SERVER = """\
+static Sys_var_mybool Sys_log_flush(
+       "log_flush", "Flush the log.",
+       READ_ONLY GLOBAL_VAR(opt_log_flush),
+       CMD_LINE(OPT_ARG), DEFAULT(FALSE));
+static void unrelated(int other)
+{
+  call("log_flush", other);
+}
+"""
+PLUGIN = """\
+static MYSQL_SYSVAR_ULONG(pool_size, srv_pool_size,
+  PLUGIN_VAR_RQCMDARG, "Size of the pool.", NULL, NULL, 8L, 1L, 1000L, 0);
+"""
+FIELDS = """\
+struct my_option options[] = {
+  {"key_size", OPT_KEY_SIZE, "Size of a key.",
+   (uchar**) &key_size_value, 0, 0},
+  {"other", 0, 0}
+};
+"""
+
+
+def test_how_variables_are_defined(tmp_path: Path) -> None:
+    story = Story()
+    story.commit({"sys.cc": SERVER, "ha.cc": PLUGIN, "mysqld.c": FIELDS, "notes.txt": '"log_flush",\n'})
+    shas = story.write(tmp_path / "kv", bare=True)
+    found = variable_definitions(
+        Repository(tmp_path / "kv"), shas[1], ["log_flush", "db_pool_size", "key_size", "none"]
+    )
+    assert found["log_flush"].words == {"log_flush", "Sys_log_flush", "Sys_var_mybool", "opt_log_flush", "static"}
+    assert found["log_flush"].files == {"sys.cc"}
+    assert {"pool_size", "srv_pool_size"} < found["db_pool_size"].words
+    assert found["db_pool_size"].files == {"ha.cc"}
+    assert "key_size_value" in found["key_size"].words
+    assert "other" not in found["key_size"].words
+    assert (found["none"].words, found["none"].files) == ({"none"}, frozenset())
+
+
+def test_whole_messages_are_read(written: tuple[Repository, dict[int, str]]) -> None:
+    repository, shas = written
+    wanted = [shas[2], shas[1]]
+    found = messages(repository, wanted)
+    assert [*found] == wanted
+    for sha in wanted:
+        assert found[sha].strip() == repository.text("log", "-1", "--format=%B", sha).strip()
+    assert messages(repository, []) == {}

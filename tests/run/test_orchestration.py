@@ -553,7 +553,7 @@ def test_the_journal_tells_the_search() -> None:
     run(lab)
     kinds = [event.kind for event in lab.journal if event.kind != "build-finished"]
     assert kinds[:3] == ["range", "regime", "price"]
-    assert kinds[-1] == "step-found"
+    assert kinds[-2:] == ["step-found", "culprit-found"]
     (found,) = lab.told(events.StepFound)
     assert found == events.StepFound(low="c12", high="c13", percent=pytest.approx(10.0))
     assert all(isinstance(event, events.Next) and event.low and event.high for event in lab.told(events.Next))

@@ -81,7 +81,7 @@ def test_the_order_of_suspicion_and_its_record(lab: HostLab) -> None:
     line = main_line(lab, lab.history.candidates(lab.question.good_sha, lab.question.bad_sha))
     assert line.size == 7
     lab.record_line(line)
-    prior = Prior(lab, line)
+    prior = Prior(lab, line, {})
     notes, other, culprit, same_file, fix, last = prior.weights(0, 6, BEFORE, AFTER)
     assert culprit > fix > same_file > other == pytest.approx(last)
     assert other == pytest.approx(notes)
@@ -102,7 +102,7 @@ def test_the_order_of_suspicion_and_its_record(lab: HostLab) -> None:
 
 def test_any_interval_has_weights_of_its_own(lab: HostLab) -> None:
     line = main_line(lab, lab.history.candidates(lab.question.good_sha, lab.question.bad_sha))
-    prior = Prior(lab, line)
+    prior = Prior(lab, line, {})
     inner = prior.weights(3, 6, BEFORE, AFTER)
     assert len(inner) == 3
     assert sum(inner) == pytest.approx(1.0)
@@ -114,7 +114,7 @@ def test_a_line_that_is_not_in_the_store_leaves_its_ranking_alone(lab: HostLab) 
     line = main_line(lab, lab.history.candidates(lab.question.good_sha, lab.question.bad_sha))
     single = dataclasses.replace(line, classes=line.classes[:4])
     lab.store.set_candidates(lab.bisection, "main", [(sha, sha, "") for sha in line.commits()])
-    Prior(lab, single).record(BEFORE, AFTER)
+    Prior(lab, single, {}).record(BEFORE, AFTER)
     assert lab.store.suspects(lab.bisection, "main") == []
 
 
@@ -125,6 +125,6 @@ def test_the_planted_culprits_merge_is_among_the_first(home: Path, example: Gene
     line = main_line(lab, history.candidates(lab.question.good_sha, lab.question.bad_sha))
     after = {"minikv::TableIterator::Seek(int)": 50.0, "minikv::Block::KeyAt(unsigned int) const": 20.0}
     before = {"minikv::TableIterator::Seek(int)": 20.0, "minikv::Block::KeyAt(unsigned int) const": 20.0}
-    weights = Prior(lab, line).weights(0, line.size - 1, Cost(40.0, before), Cost(70.0, after))
+    weights = Prior(lab, line, {}).weights(0, line.size - 1, Cost(40.0, before), Cost(70.0, after))
     ranked = sorted(range(1, line.size), key=lambda number: -weights[number - 1])
     assert example.merge in {line.built(number) for number in ranked[:4]}

@@ -1,6 +1,7 @@
 import math
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -51,7 +52,12 @@ class World:
             direction=direction,
             free=free,
         )
-        while isinstance(move := next_move(state, weigh, price), Measure):
+        while isinstance(move := next_move(state, weigh, price), Measure) or move.more:
+            if isinstance(move, Done):
+                new = [found for found in move.steps if found.high not in state.settled]
+                assert new, "there is a step to confirm"
+                state = replace(state, settled=state.settled | {found.high for found in move.steps})
+                continue
             assert move.number not in state.tried
             assert 0 < move.number < self.size - 1
             if move.number in self.dead:
@@ -70,6 +76,17 @@ def test_one_step_is_found_with_about_log2_builds(size: int, data: st.DataObject
     assert done.steps[0].percent == pytest.approx(12.8)
     assert done.remainder == pytest.approx(0.0, abs=1e-9)
     assert len(state.tried) <= math.ceil(math.log2(size))
+
+
+def test_a_step_comes_out_as_soon_as_no_interval_holds_more() -> None:
+    world = World(64, {40: {"a": 10.0}, 10: {"b": 3.0}})
+    state = State(64, {0: world.costs[0], 63: world.costs[-1]}, free=frozenset())
+    while isinstance(move := next_move(state), Measure):
+        state = state.with_cost(move.number, world.costs[move.number])
+    assert [(found.low, found.high) for found in move.steps] == [(39, 40)]
+    assert move.more
+    move = next_move(replace(state, settled=frozenset({40})))
+    assert isinstance(move, Measure), "the smaller one is looked for then"
 
 
 def test_several_steps_come_out_largest_first() -> None:

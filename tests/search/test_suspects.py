@@ -9,10 +9,13 @@ from cpubisect.search.suspects import (
     ELSEWHERE,
     EXECUTED,
     FLOOR,
+    Setting,
     Touch,
     definers,
     growths,
     identifiers,
+    said,
+    strongest,
     suspicions,
     touch,
 )
@@ -174,3 +177,36 @@ def test_more_evidence_never_makes_a_candidate_less_suspect(
     then = suspicions([*touched[:number], more, *touched[number + 1 :]], before, after, direction, defined)
     now = suspicions(touched, before, after, direction, defined)
     assert then[number].weight >= now[number].weight * 0.999999
+
+
+FLUSH = Setting("log_flush", 0.8, frozenset({"log_flush", "Sys_log_flush", "static"}), frozenset({"sys.cc"}))
+
+
+def test_who_touches_a_variables_definition_is_suspected_of_its_value() -> None:
+    touched = [
+        Touch(frozenset({"static", "x"}), frozenset({"a.cc"})),
+        Touch(frozenset({"static", "Sys_log_flush"}), frozenset({"sys.cc"})),
+        Touch(frozenset({"static"}), frozenset({"sys.cc"})),
+        Touch(frozenset(), frozenset({"b.cc"}), said("Log and flush by default")),
+        Touch(frozenset(), frozenset({"b.cc"}), said("log_flush: fix")),
+        Touch(frozenset(), frozenset({"b.cc"}), said("by default nothing")),
+    ]
+    found = suspicions(touched, BEFORE, AFTER, 1, {}, [FLUSH])
+    order = sorted(range(len(found)), key=lambda number: -found[number].weight)
+    assert order[0] == 1
+    assert [number for number in order if number in (3, 4, 5)] == [3, 4, 5]
+    assert found[2].weight > found[0].weight
+    assert strongest(found[1].because)[0] == "variable log_flush: Sys_log_flush"
+    assert strongest(found[3].because)[0] == "message: log_flush default"
+    assert sum(one.weight for one in found) == pytest.approx(1.0)
+
+
+def test_a_message_that_names_what_grew_is_weaker_than_a_diff_that_does() -> None:
+    before, after = Cost(1.0, {"Table::Seek(int)": 1.0}), Cost(2.0, {"Table::Seek(int)": 2.0})
+    touched = [touches("Table::Seek"), Touch(frozenset(), frozenset(), said("Make Seek of Table faster")), touches()]
+    named, told, neither = suspicions(touched, before, after, 1, {})
+    assert named.weight > told.weight > neither.weight
+
+
+def test_the_words_of_a_message() -> None:
+    assert said("WL#6135: PERFORMANCE_SCHEMA on") == {"wl", "performance_schema", "performance", "schema", "on"}

@@ -17,9 +17,10 @@ from cpubisect.records.store import BuildRow, ProbeRow
 from cpubisect.run.measuring import Touched, Unobservable
 from cpubisect.search import events
 from cpubisect.search.events import Event
+from cpubisect.search.graph import Graph, Node
 from cpubisect.search.line import Line, join
 from cpubisect.search.question import Question
-from cpubisect.search.suspects import Suspicion, Touch
+from cpubisect.search.suspects import Setting, Suspicion, Touch
 from cpubisect.workloads.sysbench import WORKLOAD
 
 WHEN = datetime(2024, 1, 1, tzinfo=UTC)
@@ -73,6 +74,16 @@ class ScriptedPast:
         start, shas = self._line(good, bad)
         return Candidates(good, start, self._listed(start, shas))
 
+    def graph(self, start: str, end: str) -> Graph:
+        """What the end has and the start has not, in the order in which they were written down."""
+        own = self._contained(end) - self._contained(start)
+        nodes = (Node(sha, self._commits[sha].parents, f"Subject of {sha}") for sha in self._commits if sha in own)
+        return Graph(start, tuple(nodes))
+
+    def contains(self, sha: str, old: str) -> bool:
+        """Whether one is the other or among its ancestors."""
+        return old in self._contained(sha)
+
     def inside_merge(self, merge: str, parent: str) -> tuple[Candidates, ...]:
         """The merged lines."""
         lines = (self.candidates(parent, head) for head in self._commits[merge].parents)
@@ -96,12 +107,17 @@ class ScriptedPast:
         """Something to tell of a commit."""
         return CommitDetails("Ann", WHEN, f"Subject of {sha}", f"Subject of {sha}", ())
 
+    def _contained(self, sha: str) -> set[str]:
+        """A commit with all its ancestors."""
+        found, waiting = set(), [sha]
+        while waiting:
+            found.add(own := waiting.pop())
+            waiting += [parent for parent in self._commits[own].parents if parent not in found]
+        return found
+
     def _line(self, known: str, head: str) -> tuple[str, list[str]]:
         """Where the first parents of a head leave the history of a known commit, and those since, oldest first."""
-        before, waiting = set(), [known]
-        while waiting:
-            before.add(sha := waiting.pop())
-            waiting += self._commits[sha].parents
+        before = self._contained(known)
         shas = []
         while head not in before:
             shas.append(head)
@@ -121,10 +137,10 @@ class FakeLab:
     Counts are exact, but `slips` of them (a ratio) are 1 % too high; CPU time is a hundredth of them in microseconds,
     with noise of `sigma` (a ratio). Each link of a commit, that of its build too, has an effect of its own on CPU time,
     the same in all its probes, whose standard deviation is `layout` (a ratio). A setting that is another value than a
-    server's own costs what `prices` say, by (variable, value); one that keeps its own defaults costs what `own` says
-    more, by variable for one value of it. A build takes `build_s` seconds of the clock, a redraw
-    `link_s` and a probe `probe_s`; `redraws` says why there are none. `journal` is all that was told, `lines` and
-    `suspects` are what was remembered.
+    server's own costs what `prices` say, by (variable, value), in the function `priced` if there are any; one that
+    keeps its own defaults costs what `own` says more, by variable for one value of it. A build takes `build_s` seconds
+    of the clock, a redraw `link_s` and a probe `probe_s`; `redraws` says why there are none. `journal` is all that was
+    told, `lines` and `suspects` are what was remembered.
     """
 
     bisection = 1
@@ -142,6 +158,7 @@ class FakeLab:
         seed: int = 1,
         counts_instructions: bool = True,
         prices: Mapping[tuple[str, str], float] | None = None,
+        priced: str = "",
         build_s: float = 100.0,
         probe_s: float = 10.0,
         link_s: float = 2.0,
@@ -162,6 +179,7 @@ class FakeLab:
         self._seed, self._random = seed, random.Random(seed)
         self._slips = slips
         self._prices = prices or {}
+        self._priced = priced
         self._own = own or {}
         self._build_s, self._probe_s, self._link_s = build_s, probe_s, link_s
         self._linked: set[tuple[str, int]] = set()
@@ -278,10 +296,11 @@ class FakeLab:
         """Those of the script."""
         return self.commits[sha].variables
 
-    def touched(self, line: Line) -> Touched:
-        """The words of the script."""
+    def touched(self, line: Line, variables: Mapping[str, float]) -> Touched:
+        """The words of the script; a variable is defined by its name."""
         firsts = [self.commits[line.first(number)] for number in range(1, line.size)]
-        return Touched(tuple(Touch(commit.words, frozenset(commit.paths)) for commit in firsts), {})
+        settings = tuple(Setting(name, share, frozenset({name})) for name, share in variables.items())
+        return Touched(tuple(Touch(commit.words, frozenset(commit.paths)) for commit in firsts), {}, settings)
 
     def layout_of(self, sha: str, link: int) -> float:
         """The effect of one link on CPU time, as a ratio: the same for the same seed, whatever was measured before."""
@@ -320,9 +339,12 @@ class FakeLab:
         if commit.crashes:
             raise Unobservable(f"probe: {commit.crashes}")
         variables = {**commit.variables, **given}
-        profile = commit.cost if isinstance(commit.cost, Mapping) else {}
+        profile = dict(commit.cost) if isinstance(commit.cost, Mapping) else {}
         cost = sum(profile.values()) if profile else float(commit.cost)  # type: ignore[arg-type]
-        cost += sum(self._prices.get(pair, 0.0) for pair in variables.items())
+        dearer = sum(self._prices.get(pair, 0.0) for pair in variables.items())
+        cost += dearer
+        if profile and dearer:
+            profile[self._priced] = profile.get(self._priced, 0.0) + dearer
         if given.get("defaults") == "server":
             cost += sum(price for name, (value, price) in self._own.items() if commit.variables.get(name) == value)
         clocked = self.cpu_of(sha, cost * (1 + self.layout_of(sha, purpose.link)))

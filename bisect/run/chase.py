@@ -1,0 +1,142 @@
+"""A step chased through all commits that a range holds, those that merges brought too, by its signature: what is caught
+is one commit and its parent, for others to confirm."""
+
+from dataclasses import replace
+from functools import partial
+
+from cpubisect.history.relevance import Irrelevant
+from cpubisect.run.estimates import Estimates
+from cpubisect.run.exact import cost, measured_before, tried_before
+from cpubisect.run.loop import Action, Searched, carry_out
+from cpubisect.run.measuring import Lab, Unobservable
+from cpubisect.run.prior import Prior
+from cpubisect.search import events
+from cpubisect.search.chase import Caught, Chase, Lost, next_move
+from cpubisect.search.costs import Cost
+from cpubisect.search.ends import Yardstick
+from cpubisect.search.exact import SPARE, Done, Found, Measure, expected_moves, halvings
+from cpubisect.search.graph import Graph
+from cpubisect.search.line import Line
+from cpubisect.search.signature import Signature
+
+NOTHING_CAUGHT = Done((), (), 0.0, 0.0)
+
+
+def chase(lab: Lab, start: str, end: str, yardstick: Yardstick, inside: tuple[str, ...] = ()) -> Searched | None:
+    """The line of one commit and its parent that shows the step which two commits, both measured, differ by, `inside`
+    naming the merges that led to them; None where there are no branches, no profiles, or nothing was caught. Raises
+    Unobservable if an end can't be measured.
+    """
+    graph = lab.history.graph(start, end)
+    if not graph.branches:
+        return None
+    ends = [cost(lab, sha, yardstick) for sha in (start, end)]
+    signature = Signature.of(ends[0], ends[1], yardstick.direction)
+    if signature is None:
+        return None
+    line = graph.line(inside)
+    lab.record_line(line)
+    lab.tell(events.Chasing(commits=len(graph.nodes), functions=len(signature.growth), inside=inside))
+    strategy = _ChaseSearch(lab, graph, line, yardstick, signature, (ends[0], ends[1]))
+    carry_out(lab, line, strategy)
+    caught = strategy.caught
+    if caught is None:
+        return None
+    if inside and line.first(caught) == end:
+        lab.tell(events.ChaseLost(why="nothing that the merge brought has it by itself", inside=inside))
+        return None
+    return _two(lab, line, graph, caught, yardstick)
+
+
+def _two(lab: Lab, line: Line, graph: Graph, caught: int, yardstick: Yardstick) -> Searched | None:
+    """A commit and its parent as a line with their step; None if it has no parent or one of the two can't be measured,
+    or nothing of the step shows."""
+    sha = line.first(caught)
+    parent = line.parents.get(sha)
+    if parent is None:
+        return None
+    try:
+        before, after = (cost(lab, own, yardstick).total for own in (parent, sha))
+    except Unobservable as reason:
+        lab.tell(events.ChaseLost(why=str(reason), inside=line.inside))
+        return None
+    percent = (after - before) / before * 100
+    entered = tuple(merge for merge in graph.entered(sha) if merge not in line.inside)
+    pair = replace(line, classes=((parent,), (sha,)), inside=(*line.inside, *entered))
+    step = Found(0, 1, percent, abs(percent))
+    return Searched(pair, Done((step,), (), 0.0, 0.0), {0: before, 1: after}, {})
+
+
+class _ChaseSearch:
+    """A strategy for a graph's line; what other searches measured of it counts from the beginning."""
+
+    def __init__(
+        self,
+        lab: Lab,
+        graph: Graph,
+        line: Line,
+        yardstick: Yardstick,
+        signature: Signature,
+        ends: tuple[Cost, Cost],
+    ) -> None:
+        self.caught: int | None = None
+        self._lab = lab
+        self._line = line
+        self._yardstick = yardstick
+        self._signature = signature
+        known, dead = measured_before(lab, line, yardstick)
+        self._estimates = Estimates(lab, line)
+        prior = Prior(lab, line, yardstick.variables)
+        prior.record(*ends)
+        weights = prior.weights(0, line.size - 1, *ends)
+        unchanged = _unchanged(lab, graph)
+        self._chase = Chase(
+            graph=graph,
+            weights=[0.0 if n in unchanged else weight for n, weight in enumerate(weights, start=1)],
+            shares={line.size - 1: 1.0, **{number: signature.share(own) for number, own in known.items()}},
+            dead=dead,
+            tried=tried_before(lab, line),
+            free=self._estimates.free(),
+        )
+        self._tell_price()
+
+    def next(self) -> Action | Searched:
+        """What to measure now, or the end of the chase."""
+        move = next_move(self._chase, self._estimates.price())
+        if isinstance(move, Measure):
+            return Action(move.number, move.why, partial(self._measure, move.number))
+        if isinstance(move, Caught):
+            self.caught = move.number
+            self._lab.tell(events.ChaseCaught(sha=self._line.first(move.number), inside=self._line.inside))
+        elif isinstance(move, Lost):
+            self._lab.tell(events.ChaseLost(why=move.why, inside=self._line.inside))
+        return Searched(self._line, NOTHING_CAUGHT, {}, self._chase.dead)
+
+    def give_up(self, number: int, why: str) -> None:
+        """A number could not be measured: it stays a candidate that can't be."""
+        self._chase = self._chase.with_failure(number, why)
+
+    def _measure(self, number: int) -> None:
+        share = self._signature.share(cost(self._lab, self._line.built(number), self._yardstick))
+        self._lab.tell(events.ShareShown(sha=self._line.built(number), share=share))
+        self._chase = self._chase.with_share(number, share)
+
+    def _tell_price(self) -> None:
+        """What the chase is likely to cost, into the journal."""
+        candidates = [weight for weight in self._chase.weights if weight]
+        builds = expected_moves(candidates)
+        self._lab.tell(
+            events.Price(
+                builds=round(builds),
+                most_builds=halvings(len(candidates)) + SPARE,
+                seconds=builds * (self._estimates.full_build_s() + self._estimates.probe_s()),
+                inside=self._line.inside,
+            )
+        )
+
+
+def _unchanged(lab: Lab, graph: Graph) -> frozenset[int]:
+    """The commits of one parent that change nothing but paths which cannot change a binary."""
+    pairs = [(node.sha, node.parents[0]) for node in graph.nodes if len(node.parents) == 1]
+    covers = Irrelevant(lab.irrelevant).covers
+    return frozenset(graph.numbers[sha] for sha, paths in lab.history.changes(pairs) if covers(paths))
