@@ -4,7 +4,7 @@ Between two commits of MySQL, every variable whose default differs in the defini
 sql/sys_vars.cc and storage/innobase/handler/ha_innodb.cc) is a case, if one commit alone changed it: its answer is read
 off the definitions, without a build. Each kind of evidence (the diff names the definition, it touches the file, the
 message names the variable) claims the commit with some strength among all commits of the range; the parts that make
-the answers likeliest follow by expectation maximization. Prints them beside those of `search/suspects`, the share of
+the answers likeliest follow by expectation maximization. Prints them beside those of `search/variables`, the share of
 answers among the first 1, 5 and 20 suspects, and as its last line one JSON object.
 """
 
@@ -19,9 +19,11 @@ from cpubisect.history.candidates import graph
 from cpubisect.history.diffs import changed_paths, variable_definitions
 from cpubisect.history.repository import Repository
 from cpubisect.run.prior import read_touched
-from cpubisect.search import suspects
+from cpubisect.search import variables
+from cpubisect.search.claims import Candidates, Touch
 from cpubisect.search.costs import Cost
-from cpubisect.search.suspects import Setting, Touch
+from cpubisect.search.suspects import suspicions
+from cpubisect.search.variables import Setting
 
 FILES = ("sql/sys_vars.cc", "storage/innobase/handler/ha_innodb.cc")
 KINDS = ("names its definition", "touches its file", "message names it", "none of these")
@@ -68,17 +70,8 @@ def blob(repository: Repository, sha: str, file: str) -> str:
 def claims(touched: Sequence[Touch], setting: Setting, answer: int) -> list[float]:
     """How strongly each of KINDS claims the answer, as a ratio of what it claims altogether; none where it claims
     nothing."""
-    growth = suspects.Growth(1.0, setting.name, setting.words, variable=True)
-    words, files, said = (
-        suspects.touchers([getattr(one, name) for one in touched]) for name in ("words", "files", "said")
-    )
-    kinds = (
-        suspects.by_word(growth, words, 1),
-        suspects.by_file(growth, files, {}, [setting]),
-        suspects.by_message(growth, said),
-    )
     found = []
-    for kind in kinds:
+    for kind in variables.kinds(Candidates(touched), setting):
         whole = sum(claim.strength for claim in kind)
         own = sum(claim.strength for claim in kind if claim.number == answer)
         found.append(own / whole if whole else 0.0)
@@ -100,7 +93,7 @@ def likeliest(cases: Sequence[Sequence[float]]) -> list[float]:
 
 def rank(touched: Sequence[Touch], setting: Setting, answer: int) -> int:
     """The answer's place in the order of suspicion, from 1 on, by nothing but the variable."""
-    found = suspects.suspicions(touched, Cost(1.0), Cost(1.0), 1, {}, [setting])
+    found = suspicions(touched, Cost(1.0), Cost(1.0), 1, {}, [setting])
     return 1 + sum(1 for one in found if one.weight > found[answer].weight)
 
 
@@ -146,12 +139,7 @@ def main() -> None:
 def report(cases: Mapping[str, Sequence[float]], ranks: Sequence[int], commits: int) -> None:
     """What the cases say."""
     learnt = likeliest(list(cases.values()))
-    used = (
-        suspects.OF_VARIABLES.named,
-        suspects.OF_VARIABLES.same_file,
-        suspects.OF_VARIABLES.said,
-        suspects.OF_VARIABLES.unclaimed,
-    )
+    used = (variables.PARTS.named, variables.PARTS.same_file, variables.PARTS.said, variables.PARTS.unclaimed)
     parts = [one / sum(used) for one in used]
     print(f"\n{len(cases)} cases among {commits} commits\n")
     print("| evidence | likeliest part | part in use |\n|---|--:|--:|")

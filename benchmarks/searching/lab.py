@@ -11,11 +11,12 @@ from cpubisect.history.history import CommitDetails
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.store import BuildRow, ProbeRow
 from cpubisect.run.measuring import Touched, Unobservable
+from cpubisect.search.claims import Touch
 from cpubisect.search.events import Event
 from cpubisect.search.graph import Graph, Node
 from cpubisect.search.line import Line
 from cpubisect.search.question import Question
-from cpubisect.search.suspects import Suspicion, Touch
+from cpubisect.search.suspects import Suspicion
 from searching.host import Host
 
 OBJECTS = 600

@@ -17,6 +17,9 @@ from cpubisect.search.verdict import ChangedDefault, Culprit
 EXPLAINS = 0.8
 """A default explains the step if restoring it removes this part of it."""
 
+MOST_EXPLAINED = 0.95
+"""However much goes with a variable, other commits can have changed it by other means."""
+
 DEFAULTS, PINNED, SERVERS_OWN = "defaults", "pinned", "server"
 """The setting that says whose defaults a server has, and its two values."""
 
@@ -47,11 +50,13 @@ class Prober(Protocol):
 @dataclass(frozen=True)
 class Restored:
     """What came of giving bad the values that good's server has: `explaining` are the changed defaults that make the
-    step, `given` by variable is what bad's server was given for its value, and `refused` why it could not be."""
+    step, and `explained` is the part of it that goes with them, as a ratio below 1; `given` by variable is what bad's
+    server was given for its value, and `refused` why it could not be."""
 
     explaining: tuple[ChangedDefault, ...] = ()
     given: Mapping[str, str] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
+    explained: float = 0.0
 
     @property
     def tried(self) -> bool:
@@ -60,10 +65,11 @@ class Restored:
 
     @property
     def shares(self) -> dict[str, float]:
-        """What part of the step is likely made by which variable, as a ratio: those that explain it by what that takes,
-        and by half of the rest those that could not be given a value."""
-        explaining = {one.variable: EXPLAINS / len(self.explaining) for one in self.explaining}
-        return {**explaining, **{name: (1 - EXPLAINS) / 2 / len(self.refused) for name in self.refused}}
+        """What part of the step which variable makes, as a ratio: those that explain it what restoring them takes away,
+        and those that could not be given a value half of what that leaves."""
+        explaining = {one.variable: self.explained / len(self.explaining) for one in self.explaining}
+        doubtful = (1 - self.explained) / 2 / max(1, len(self.refused))
+        return {**explaining, **dict.fromkeys(self.refused, doubtful)} if explaining else {}
 
 
 NOTHING_RESTORED = Restored()
@@ -88,21 +94,22 @@ def explain_by_defaults(lab: Prober, good: str, bad: str) -> Restored:
 
     given, refused = acceptable({name: forms(*values) for name, values in changed.items()}, start)
 
-    def restores(names: list[str]) -> bool:
+    def explained(names: list[str]) -> float:
         try:
             restored = instructions([lab.probe_with(bad, _settings(lab, {name: given[name] for name in names}))])[0]
         except Unobservable:
-            return False
-        return (whole - restored) / (whole - base) >= EXPLAINS
+            return 0.0
+        return (whole - restored) / (whole - base)
 
     names = sorted(given)
-    if not names or not restores(names):
+    if not names or explained(names) < EXPLAINS:
         return Restored((), given, refused)
     for half in _halvings(names):
         kept = [name for name in names if name not in half]
-        if kept and restores(kept):
+        if kept and explained(kept) >= EXPLAINS:
             names = kept
-    return Restored(tuple(ChangedDefault(name, *changed[name]) for name in names), given, refused)
+    part = min(MOST_EXPLAINED, explained(names))
+    return Restored(tuple(ChangedDefault(name, *changed[name]) for name in names), given, refused, part)
 
 
 def own_defaults(lab: Prober, good: str, bad: str, given: Mapping[str, str]) -> Step | None:

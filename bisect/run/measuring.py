@@ -14,13 +14,15 @@ from cpubisect.history.history import CommitDetails
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.readings import cpu_samples
 from cpubisect.records.store import BuildRow, ProbeRow
+from cpubisect.search.claims import Touch
 from cpubisect.search.clock.digest import Digest, Reading, digest
 from cpubisect.search.events import Event
 from cpubisect.search.graph import Graph
 from cpubisect.search.line import Line
 from cpubisect.search.question import Question
 from cpubisect.search.stats import Step, step, widened
-from cpubisect.search.suspects import Setting, Suspicion, Touch
+from cpubisect.search.suspects import Suspicion
+from cpubisect.search.variables import Setting
 
 
 class Unobservable(Exception):

@@ -8,9 +8,11 @@ from cpubisect.history.diffs import Definition, definitions, messages, source_di
 from cpubisect.history.repository import GitError, Repository
 from cpubisect.run.measuring import Lab, Touched
 from cpubisect.search import events
+from cpubisect.search.claims import Touch, touch
 from cpubisect.search.costs import Cost
 from cpubisect.search.line import Line
-from cpubisect.search.suspects import Setting, Suspicion, Touch, strongest, suspicions, touch
+from cpubisect.search.suspects import Suspicion, strongest, suspicions
+from cpubisect.search.variables import Setting
 
 SUSPECTS_TOLD = 5
 REASONS_TOLD = 3

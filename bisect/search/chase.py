@@ -107,10 +107,10 @@ def _choose(chase: Chase, left: Sequence[int], pool: Sequence[int], price: Price
         own = max(chase.weights[number - 1], next_weights.get(number, 0.0))
         return own if own * len(left) >= STRONG_SUSPECT * whole else 0.0
 
-    # Strong is also what a strong suspect was made on: the two are asked one after the other.
+    # Of a suspect that has the step the parent is asked next.
     next_weights: dict[int, float] = {}
     for number in left:
-        for parent in chase.graph.nodes[number - 1].parents:
+        for parent in chase.graph.nodes[number - 1].parents if number in chase.shares else ():
             before = chase.graph.numbers.get(parent, 0)
             next_weights[before] = max(next_weights.get(before, 0.0), chase.weights[number - 1])
     allowed = [number for number in pool if number in chase.free or longest(number) <= allowance] or pool

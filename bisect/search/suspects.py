@@ -7,16 +7,18 @@ template argument (`std::deque<BlockHandleInfo>`) names the commit that introduc
 itself is the library's. An identifier or a file that many commits touch says little about each of them. What nobody
 claims is spread over all candidates, most of it over those that touch code which the query executes at all.
 
-A server variable whose changed value makes the step is evidence as a function is: the identifiers of its definition
-stand for those of a symbol.
+Where a server variable whose changed value makes the step is known, it tells more than any function (`variables`).
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
+from cpubisect.search import variables
+from cpubisect.search.claims import Candidates, Claim, Parts, Touch, by_rarity, divide, strongest_of_each
 from cpubisect.search.costs import Cost, bare_name, named_changes, net_of_shifts
+from cpubisect.search.variables import Setting
 
 FLOOR = 0.3
 """The part of the prior weight that is spread over all candidates by what they execute, whatever grew."""
@@ -26,26 +28,8 @@ EXECUTED, BESIDE, ELSEWHERE = 15.0, 4.0, 1.0
 one, and any other. 15:1 paid best in published coverage-weighted bisections: 10.7 builds instead of 12.2 where 85 % of
 the culprits are among the 15 % of commits that touch executed code; a file is between the two (the geometric mean)."""
 
-
-@dataclass(frozen=True)
-class Parts:
-    """How one growth is divided: among those that name it, those that touch its file, those whose message names it, and
-    the spread part."""
-
-    named: float
-    same_file: float
-    said: float
-    unclaimed: float
-
-
-OF_FUNCTIONS = Parts(named=6.0, same_file=1.0, said=0.5, unclaimed=1.0)
-OF_VARIABLES = Parts(named=12.0, same_file=0.3, said=2.0, unclaimed=1.0)
-"""Of 41 defaults that changed between two trees of MySQL 5.6, all were changed by the commit that names the definition
-loudest (`benchmarks/evidence.py`). Where the definition is not what decides (performance_schema was ON by its
-definition, but OFF in the server until its tables were sized), messages tell: the rest is for that."""
-
-SAID_DEFAULT = "default"
-"""A message that has this word too speaks of a variable's value, not of what it is for."""
+PARTS = Parts(named=6.0, same_file=1.0, said=0.5, unclaimed=1.0)
+"""How one function's growth is divided."""
 
 INTRODUCED = 3.0
 """An identifier that only the later profile knows speaks so many times louder for the first commit that touches it: no
@@ -55,7 +39,6 @@ MOST_FUNCTIONS = 40
 """So many of the functions that grew most are looked at."""
 
 _WORD = re.compile(r"[A-Za-z_]\w+")
-_SCOPED = re.compile(r"\b(\w+)(?:<[^<>()]*>)?::(~?\w+)(?=\s*\()")
 _TELLING = re.compile(r"(?<!\w)[A-Za-z]\w{3,}")
 _LIBRARY_SCOPE = re.compile(r"\b(?:std|__gnu_cxx)::(?:\w+::)*~?\w+")
 _COMMON = frozenset(
@@ -74,37 +57,14 @@ _LIBRARY = re.compile(
 
 
 @dataclass(frozen=True)
-class Touch:
-    """What a commit's diff touches: the identifiers in its changed lines and hunk headings, `Class::name` included, and
-    its files; and what its message `said`, in lower case words."""
-
-    words: frozenset[str]
-    files: frozenset[str]
-    said: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
 class Growth:
     """A function's share of the change in the wanted direction, as a ratio, its bare name, the identifiers of its
-    symbols, and which of those only one of the two profiles knows; or the same of a `variable` of the server and the
-    identifiers of its definition."""
+    symbols, and which of those only one of the two profiles knows."""
 
     share: float
     name: str
     words: frozenset[str]
     fresh: frozenset[str] = frozenset()
-    variable: bool = False
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A variable whose changed value makes a part of the step (`share`, a ratio): the identifiers of its definition,
-    and the files that has been in."""
-
-    name: str
-    share: float
-    words: frozenset[str] = frozenset()
-    files: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -114,15 +74,6 @@ class Suspicion:
 
     weight: float
     because: Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A candidate's title to a function's growth, relative to those of others."""
-
-    number: int
-    reason: str
-    strength: float
 
 
 def growths(before: Cost, after: Cost, direction: int) -> list[Growth]:
@@ -181,19 +132,6 @@ def _called(name: str, spaces: frozenset[str]) -> str:
     return "::".join(scope[-2:]) if len(scope) > 1 and scope[-2] not in spaces else scope[-1]
 
 
-def touch(lines: Iterable[str], files: Iterable[str], message: str = "") -> Touch:
-    """What a unified diff without context touches; `files` are the paths that it changes, `message` is the commit's."""
-    changed = "\n".join(line for line in lines if line[:1] in "+-" or line.startswith("@@"))
-    scoped = (f"{scope}::{name}" for scope, name in _SCOPED.findall(changed))
-    return Touch(frozenset((*_WORD.findall(changed), *scoped)), frozenset(files), said(message))
-
-
-def said(message: str) -> frozenset[str]:
-    """The words of a message in lower case; one with underscores with its parts."""
-    words = {word.lower() for word in _WORD.findall(message)}
-    return frozenset(words | {part for word in words for part in word.split("_") if part})
-
-
 def definers(name: str, defined: Mapping[str, frozenset[str]]) -> frozenset[str]:
     """The files that define a function, given by its bare name: by class and name, by the class, or by the name.
 
@@ -233,120 +171,67 @@ def suspicions(
     """The prior of each candidate between two commits whose costs are known.
 
     `touched` are the candidates, oldest first; `direction` is +1 to find regressions; see `definers` for `defined`. The
-    more of the evidence a candidate touches, the greater its weight; none is less than FLOOR / EXECUTED of the average.
-    What `settings` make of the step is no evidence for what the functions that grew name.
+    more of the evidence a candidate touches, the greater its weight. Of the part that `settings` do not make, none has
+    less than FLOOR / EXECUTED of the average.
     """
+    candidates = Candidates(touched)
     executed = _Executed(map(bare_name, before.functions.keys() | after.functions.keys()), defined)
     reach = [executed.reach(one) for one in touched]
-    spread = sum(reach)
     evidence: list[dict[str, float]] = [{} for _ in touched]
-    claimed = 0.0
-    words = touchers([one.words for one in touched])
-    files = touchers([one.files for one in touched])
-    messages = touchers([one.said for one in touched])
-    for growth in _all_growths(growths(before, after, direction), settings):
-        named = by_word(growth, words, direction)
-        same_file = by_file(growth, files, defined, settings)
-        spoken = by_message(growth, messages)
-        of = OF_VARIABLES if growth.variable else OF_FUNCTIONS
-        divided = ((of.named, named), (of.same_file, same_file), (of.said, spoken))
-        parts = [(part, claims) for part, claims in divided if claims]
-        whole = sum(part for part, _ in parts) + of.unclaimed
-        for part, claims in parts:
-            mass = (1 - FLOOR) * growth.share * part / whole
-            claimed += mass
-            strength = sum(claim.strength for claim in claims)
-            for claim in claims:
-                found = evidence[claim.number]
-                found[claim.reason] = found.get(claim.reason, 0.0) + mass * claim.strength / strength
+
+    def add(claims: Iterable[Claim], share: float) -> float:
+        """What of a share is claimed, into the evidence."""
+        claimed = 0.0
+        for claim in claims:
+            found = evidence[claim.number]
+            found[claim.reason] = found.get(claim.reason, 0.0) + share * claim.strength
+            claimed += share * claim.strength
+        return claimed
+
+    by_settings = sum(setting.share for setting in settings)
+    anybodys = by_settings - sum(add(variables.claims(candidates, one), one.share) for one in settings)
+    by_functions = 1 - by_settings
+    grown = (1 - FLOOR) * by_functions
+    spread = by_functions - sum(
+        add(_claims(growth, candidates, direction, defined), grown * growth.share)
+        for growth in growths(before, after, direction)
+    )
     result = []
     for found, reached in zip(evidence, reach, strict=True):
-        base = (1 - claimed) * reached / spread
+        told = sum(found.values())
+        base = spread * reached / sum(reach)
         if reached > ELSEWHERE:
             reason = "executed" if reached == EXECUTED else "file of executed code"
             found[reason] = base * (1 - ELSEWHERE / reached)
-        result.append(Suspicion(base + sum(part for key, part in found.items() if key not in _SPREAD), found))
+        result.append(Suspicion(told + base + anybodys / len(touched), found))
     return result
 
 
-_SPREAD = ("executed", "file of executed code")
+def _claims(
+    growth: Growth, candidates: Candidates, direction: int, defined: Mapping[str, frozenset[str]]
+) -> list[Claim]:
+    """What part of a function's growth each candidate likely made, by each reason."""
+    told = {word.rpartition("::")[2].lower() for word in growth.words}
+    files = frozenset() if _LIBRARY_SCOPE.match(growth.name) else definers(growth.name, defined)
+    return divide(
+        PARTS,
+        _by_word(growth, candidates.by_word, direction),
+        by_rarity("file", files, candidates.by_file),
+        by_rarity("message:", told, candidates.by_message),
+    )
 
 
-def _all_growths(functions: Sequence[Growth], settings: Sequence[Setting]) -> list[Growth]:
-    """What grew, by function and by setting; all their shares add up to 1."""
-    left = 1 - sum(one.share for one in settings)
-    own = [Growth(one.share, one.name, one.words, variable=True) for one in settings]
-    return [*own, *(replace(growth, share=growth.share * left) for growth in functions)]
-
-
-def touchers(touched: Sequence[frozenset[str]]) -> dict[str, list[int]]:
-    """Who touches each word or file, in order."""
-    found: dict[str, list[int]] = {}
-    for number, items in enumerate(touched):
-        for item in items:
-            found.setdefault(item, []).append(number)
-    return found
-
-
-def by_word(growth: Growth, touchers: Mapping[str, Sequence[int]], direction: int) -> list[Claim]:
+def _by_word(growth: Growth, touchers: Mapping[str, Sequence[int]], direction: int) -> list[Claim]:
     """Each candidate's strongest claim: the square of one of its words' rarity (one over how many touch it)."""
     claims = []
     for word in sorted(growth.words & touchers.keys()):
         numbers = touchers[word]
         introducer = numbers[0] if direction > 0 else numbers[-1]
         kind = "function" if "::" in word or word == growth.name.rpartition("::")[2] else "type"
-        kind = f"variable {growth.name}:" if growth.variable else kind
         for number in numbers:
             louder = INTRODUCED if word in growth.fresh and number == introducer else 1.0
             claims.append(Claim(number, f"{kind} {word}", louder * len(numbers) ** -2.0))
-    return _strongest(claims)
-
-
-def by_file(
-    growth: Growth,
-    touchers: Mapping[str, Sequence[int]],
-    defined: Mapping[str, frozenset[str]],
-    settings: Sequence[Setting],
-) -> list[Claim]:
-    """Each candidate's strongest claim by a file that defines the function, weighed like a word."""
-    if _LIBRARY_SCOPE.match(growth.name):
-        return []
-    if growth.variable:
-        files = next(one.files for one in settings if one.name == growth.name)
-    else:
-        files = definers(growth.name, defined)
-    return _strongest(
-        Claim(number, f"file {file}", len(touchers[file]) ** -2.0)
-        for file in sorted(files & touchers.keys())
-        for number in touchers[file]
-    )
-
-
-def by_message(growth: Growth, touchers: Mapping[str, Sequence[int]]) -> list[Claim]:
-    """Each candidate's strongest claim by what its message says, weighed like a word: a function or a type that grew,
-    or all words of a variable's name, the louder with SAID_DEFAULT."""
-    if not growth.variable:
-        return _strongest(
-            Claim(number, f"message: {word}", len(touchers[word]) ** -2.0)
-            for word in sorted({word.rpartition("::")[2].lower() for word in growth.words} & touchers.keys())
-            for number in touchers[word]
-        )
-    naming = set.intersection(*(set(touchers.get(part, ())) for part in growth.name.lower().split("_") if part))
-    louder = naming & set(touchers.get(SAID_DEFAULT, ()))
-    return _strongest(
-        Claim(number, f"message: {growth.name}{told}", len(numbers) ** -2.0)
-        for told, numbers in ((f" {SAID_DEFAULT}", louder), ("", naming))
-        for number in sorted(numbers)
-    )
-
-
-def _strongest(claims: Iterable[Claim]) -> list[Claim]:
-    """One claim of each candidate; the first of equal ones."""
-    best: dict[int, Claim] = {}
-    for claim in claims:
-        if claim.number not in best or claim.strength > best[claim.number].strength:
-            best[claim.number] = claim
-    return list(best.values())
+    return strongest_of_each(claims)
 
 
 def strongest(because: Mapping[str, float]) -> list[str]:

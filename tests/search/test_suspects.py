@@ -4,21 +4,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cpubisect.search.claims import Touch, said, touch
 from cpubisect.search.costs import Cost
 from cpubisect.search.suspects import (
     ELSEWHERE,
     EXECUTED,
     FLOOR,
-    Setting,
-    Touch,
     definers,
     growths,
     identifiers,
-    said,
     strongest,
     suspicions,
-    touch,
 )
+from cpubisect.search.variables import Setting
 
 BEFORE = Cost(100.0, {"malloc": 20.0, "kv::Iterator::Seek(kv::Slice const&)": 80.0})
 AFTER = Cost(

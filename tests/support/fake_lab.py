@@ -16,11 +16,13 @@ from cpubisect.records.purpose import Purpose
 from cpubisect.records.store import BuildRow, ProbeRow
 from cpubisect.run.measuring import Touched, Unobservable
 from cpubisect.search import events
+from cpubisect.search.claims import Touch
 from cpubisect.search.events import Event
 from cpubisect.search.graph import Graph, Node
 from cpubisect.search.line import Line, join
 from cpubisect.search.question import Question
-from cpubisect.search.suspects import Setting, Suspicion, Touch
+from cpubisect.search.suspects import Suspicion
+from cpubisect.search.variables import Setting
 from cpubisect.workloads.sysbench import WORKLOAD
 
 WHEN = datetime(2024, 1, 1, tzinfo=UTC)
