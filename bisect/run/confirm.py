@@ -157,7 +157,7 @@ class Confirmer:
         if caught is None:
             return NOTHING
         step = caught.done.steps[0]
-        if self._yardstick.direction * step.percent / 100 * caught.start < self._least() / 2:
+        if self._yardstick.direction * step.percent / 100 * caught.start < self._least():
             self._lab.tell(events.ChaseLost(why=f"{caught.line.first(1)[:12]} does not show it", inside=inside))
             return NOTHING
         found = self._refined_once(caught, step)

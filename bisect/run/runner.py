@@ -11,9 +11,14 @@ from cpubisect.run.exact import cost
 from cpubisect.run.loop import Searched
 from cpubisect.run.measuring import Lab, Unobservable
 from cpubisect.run.wording import AtFork, Confirmed, NotReproduced, Outcome
+from cpubisect.search.costs import grown_in_all
 from cpubisect.search.ends import Explained, Regime, Yardstick
 from cpubisect.search.exact import Done, State, largest_change
 from cpubisect.search.verdict import Culprit, Verdict
+
+WORTH_A_CHASE = 0.5
+"""What is left of the difference, or of what grew, is looked into from this part of the smallest step wanted on: a
+whole one may be in it, beside what became cheaper."""
 
 
 def run(lab: Lab) -> Verdict:
@@ -84,8 +89,8 @@ class _Chased:
 
 
 def _chase(lab: Lab, task: ToSearch) -> _Chased:
-    """Chase the largest step through the whole graph, then what it leaves, until that is too small, the first is enough
-    or a chase fails. Raises Unobservable if an end can't be measured."""
+    """Chase the largest step through the whole graph, then what it leaves, until that is too small even without
+    what became cheaper, the first is enough or a chase fails. Raises Unobservable if an end can't be measured."""
     yardstick = replace(task.yardstick, variables=task.restored.shares)
     if yardstick.regime is Regime.NOISY:
         return _Chased(yardstick)
@@ -104,8 +109,9 @@ def _chase(lab: Lab, task: ToSearch) -> _Chased:
         yardstick = replace(yardstick, explained=(*yardstick.explained, *known), variables={})
         first, last = (cost(lab, sha, yardstick) for sha in (start, end))
         rest = (last.total - first.total) / first.total * 100
-        if yardstick.direction * rest < yardstick.min_step or lab.question.first:
-            hidden = largest_change(State(2, {0: first, 1: last}), 0, 1)
+        hidden = largest_change(State(2, {0: first, 1: last}), 0, 1)
+        grown = grown_in_all(first, last, yardstick.direction) / first.total * 100
+        if max(yardstick.direction * rest, grown) < yardstick.min_step * WORTH_A_CHASE or lab.question.first:
             done = Done((), (), rest, hidden)
             costs = {0: first.total, task.line.size - 1: last.total}
             return _Chased(yardstick, found, whole, Searched(task.line, done, costs, {}))

@@ -114,6 +114,15 @@ def net_of_shifts(changes: Mapping[str, float]) -> dict[str, float]:
     return left
 
 
+def grown_in_all(before: Cost, after: Cost, direction: int) -> float:
+    """What all functions that changed in a direction changed by together, cost that only moved netted out; without
+    functions what the total did."""
+    if not before.functions or not after.functions:
+        return max(0.0, direction * (after.total - before.total))
+    changes = net_of_shifts(named_changes(before, after))
+    return sum(change * direction for change in changes.values() if change * direction > 0)
+
+
 def _partners(change: float, others: Sequence[tuple[str, float]]) -> tuple[str, ...]:
     """The one or two opposite changes that come nearest to cancelling `change`, if near enough."""
     best: tuple[float, tuple[str, ...]] = (abs(change) * SHIFT_TOLERANCE, ())
