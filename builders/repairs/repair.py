@@ -1,7 +1,9 @@
-"""Makes a tree compile that only lacks includes, or that a rule of the matrix knows the cure for.
+"""Makes a tree compile that only lacks includes, that the compiler accepts with a flag which its error names, or that a
+rule of the matrix knows the cure for.
 
-Every change either adds a declaration (an include) or was written down by a human (a rule); whatever would change what
-the code means is left alone, and the build stays a failure.
+Every change adds a declaration (an include), lets the compiler accept what it complains of (a flag that its error
+names), or was written down by a human (a rule); whatever would change what the code means is left alone, and the build
+stays a failure.
 """
 
 import re
@@ -13,6 +15,7 @@ from pathlib import Path
 
 from cpubisect.builders.build import Repair, RepairRule
 from cpubisect.builders.repairs.diagnostics import Diagnostic, parse_diagnostics, plain
+from cpubisect.builders.repairs.flags import Acceptance, acceptances
 from cpubisect.builders.repairs.header_search import IncludeOption, find_headers
 from cpubisect.builders.repairs.includes import insert_include, prologue, remove_include
 from cpubisect.builders.repairs.std_headers import is_c_name, standard_header
@@ -44,7 +47,7 @@ class _Attempt:
 class Repairer:
     """Repairs one tree, round by round; `repairs` are the changes that stand.
 
-    `add_flags` is called with (cflags, cxxflags) that a rule adds.
+    `add_flags` is called with (cflags, cxxflags) that a rule adds or an error names.
     """
 
     def __init__(
@@ -60,24 +63,27 @@ class Repairer:
         self._add_flags = add_flags
         self._used_rules: set[tuple[int, str]] = set()
         self._rule_repairs: list[Repair] = []
+        self._accepted: dict[tuple[str, bool], Acceptance] = {}
         self._attempts: dict[tuple[str, str], _Attempt] = {}
         self._latest: list[_Attempt] = []
         self._locations: dict[str, str | None] = {}
 
     @property
     def repairs(self) -> tuple[Repair, ...]:
-        """All changes made and not taken back, rules first."""
+        """All changes made and not taken back: rules, flags that errors name, includes."""
         includes = (
             Repair("include", attempt.file, f"#include {option.directive}", option.why)
             for attempt in self._attempts.values()
             if (option := attempt.option)
         )
-        return (*self._rule_repairs, *includes)
+        flags = (Repair("flag", "", accepted.flag, accepted.why) for accepted in self._accepted.values())
+        return (*self._rule_repairs, *flags, *includes)
 
     def round(self, output: str) -> Change:
         """Look at the output of a failed command and change what may help; the caller then runs it again.
 
-        Ends: each rule is applied once per file, and each include tried once per file and name.
+        Ends: each rule is applied once per file, each include tried once per file and name, and each flag that an error
+        names once per language.
         """
         errors = [diagnostic for diagnostic in parse_diagnostics(output) if diagnostic.is_error]
         change = self._apply_rules(errors, output)
@@ -87,7 +93,10 @@ class Repairer:
         for attempt in wrong:
             self._next_option(attempt)
         retried = [attempt for attempt in wrong if attempt.option]
-        self._latest = retried or self._new_attempts(errors) or self._backtrack(errors)
+        begun = retried or self._new_attempts(errors)
+        if not begun and self._accept(errors):
+            return Change.FLAGS
+        self._latest = begun or self._backtrack(errors)
         return Change.SOURCES if self._latest else Change.NOTHING
 
     def _apply_rules(self, errors: Sequence[Diagnostic], output: str) -> Change:
@@ -105,6 +114,15 @@ class Repairer:
                     self._rule_repairs.append(repair)
                     return Change.SOURCES
         return Change.NOTHING
+
+    def _accept(self, errors: Sequence[Diagnostic]) -> bool:
+        """Add the flags that errors name and that were not tried yet; whether there are any."""
+        found = [accepted for accepted in acceptances(errors) if (accepted.flag, accepted.c) not in self._accepted]
+        for accepted in found:
+            self._accepted[accepted.flag, accepted.c] = accepted
+            flags = (accepted.flag,)
+            self._add_flags(flags if accepted.c else (), () if accepted.c else flags)
+        return bool(found)
 
     def _places(self, rule: RepairRule, errors: Sequence[Diagnostic], output: str) -> list[str]:
         """The files a rule has to do with; the file is empty where it does not matter."""
