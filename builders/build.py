@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from cpubisect.base.objects import ObjectFile
+
 
 @dataclass(frozen=True)
 class Toolchain:
@@ -120,7 +122,8 @@ class BuildResult:
     `output` is the directory with what a probe needs (None unless built); `diff` is every source change as a unified
     diff; `first_error` is the first diagnostic line of a failure; `cache_hits`/`cache_misses` are ccache's counts for
     this build; `compiled` are the source files and headers, relative to the tree, that the target is made from
-    (empty if the build system does not tell); `code` is the digest of what it loads without what its commit stamps into
+    (empty if the build system does not tell), `objects` what each of its object files is made from and, if it was
+    compiled, in what time; `code` is the digest of what it loads without what its commit stamps into
     it (`code.code_digest`), empty unless built; times are in seconds.
     """
 
@@ -136,6 +139,7 @@ class BuildResult:
     cache_hits: int = 0
     cache_misses: int = 0
     compiled: tuple[str, ...] = ()
+    objects: Mapping[str, ObjectFile] = field(default_factory=dict)
     code: str = ""
 
 

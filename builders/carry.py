@@ -5,17 +5,25 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from cpubisect.base.objects import ObjectFile
 from cpubisect.base.process import Finished
 from cpubisect.builders.build import BuildResult, BuildSettings, Outcome, Recipe, Repair
-from cpubisect.builders.recipes.toolchain import cache_counts, cache_environment, compiler_environment, find_ccache
+from cpubisect.builders.recipes.toolchain import (
+    cache_counts,
+    cache_environment,
+    compiler_environment,
+    find_ccache,
+    missed_sources,
+)
 from cpubisect.builders.repairs.diagnostics import classify, telling_line
 from cpubisect.builders.repairs.repair import Change, Repairer
 from cpubisect.builders.trees.code import code_digest, spans_of
+from cpubisect.builders.trees.compilations import timed
 from cpubisect.builders.trees.shop import Builder, CommandFailed, Shop
 from cpubisect.builders.trees.source import SourceTree, checked_out
 
@@ -69,8 +77,10 @@ class Job:
     hits: int = 0
     misses: int = 0
     compiled: tuple[str, ...] = ()
+    objects: Mapping[str, ObjectFile] = field(default_factory=dict)
     code: str = ""
     began: datetime = field(default_factory=lambda: datetime.now(UTC))
+    compiling: float = 0.0
     shop: Shop | None = None
 
     def carry_out(self, repository: Path) -> None:
@@ -114,7 +124,9 @@ class Job:
             self.repairs = (*self.prepared, *repairer.repairs)
             self.diff = tree.diff()
             if stats_log.exists():
-                self.hits, self.misses = cache_counts(stats_log.read_text(errors="replace").splitlines())
+                lines = stats_log.read_text(errors="replace").splitlines()
+                self.hits, self.misses = cache_counts(lines)
+                self.objects = timed(self.objects, tree.path, missed_sources(lines), self.compiling, shop.settings.jobs)
 
     def _prepare(self, tree: SourceTree, shop: Shop) -> None:
         """The recipe's patches and edits, each where it fits."""
@@ -139,6 +151,7 @@ class Job:
                     self.progress("configuring")
                     self.builder.configure(shop)
                     configured = True
+                    self.compiling = time.time()
                 self.builder.compile(shop)
                 return
             except CommandFailed as failure:
@@ -161,6 +174,7 @@ class Job:
         self.progress("collecting")
         self.output = collect(self.builder, shop, self.work)
         self.compiled = self.builder.compiled(shop)
+        self.objects = self.builder.objects(shop)
         spans = spans_of(tree.commit_dates(), self.began, datetime.now(UTC))
         self.code = code_digest(self.output, self.recipe, spans)
 
@@ -190,6 +204,7 @@ class Job:
             cache_hits=self.hits,
             cache_misses=self.misses,
             compiled=self.compiled,
+            objects=self.objects,
             code=self.code,
         )
 

@@ -17,15 +17,17 @@ With cmake (5.5.3 and later) the tree is built in its directory `build` by ninja
 import re
 import shlex
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Protocol
 
+from cpubisect.base.objects import ObjectFile
 from cpubisect.base.process import Finished, run
 from cpubisect.base.tools import Header, Tool
 from cpubisect.builders.trees.configure_cache import run_cmake
-from cpubisect.builders.trees.dependencies import prerequisites
+from cpubisect.builders.trees.dependencies import Places, objects_of, prerequisites
 from cpubisect.builders.trees.shop import Builder, CommandFailed, Shop
 
 _BISON = Tool("bison", "bison", "building MySQL")
@@ -38,6 +40,20 @@ _GENERATING = (
     "CMakeLists.txt", "*.cmake", "*.am", "*.ac", "*.m4", "*.in", "*.yy", "errmsg*.txt", "messages_to_*.txt",
     "VERSION", "MYSQL_VERSION",
 )  # fmt: skip
+
+# What generated headers and sources are made from: by the form of their names, the forms of the tree's own paths.
+_MESSAGES = ("*share/errmsg*.txt", "*share/messages_to_*.txt")
+_RELEASE = ("VERSION", "MYSQL_VERSION", "configure.in")
+_ORIGINS = (
+    ("mysqld_er*.h", _MESSAGES),
+    ("sql_state.h", _MESSAGES),
+    ("sql_yacc.*", ("sql/sql_yacc.yy",)),
+    ("sql_hints.yy.*", ("sql/sql_hints.yy",)),
+    ("lex_hash.h", ("sql/lex.h", "sql/gen_lex_hash.cc")),
+    ("my_config.h", ("config.h.cmake", *_RELEASE)),
+    ("config.h", ("config.h.cmake", *_RELEASE)),
+    ("mysql_version.h", ("include/mysql_version.h.in", *_RELEASE)),
+)
 
 # gcc alone drops, from version 6 on, what was stored in an object before its constructor runs.
 _UNKNOWN_TO_CLANG = frozenset({"-flifetime-dse=1"})
@@ -61,6 +77,8 @@ class _System(Protocol):
     def results(self, shop: Shop) -> Path: ...
 
     def inputs(self, shop: Shop) -> Iterator[Path]: ...
+
+    def objects(self, shop: Shop) -> dict[str, ObjectFile]: ...
 
 
 class _Cmake:
@@ -106,6 +124,21 @@ class _Cmake:
                 if question[0] == "inputs" or line.startswith(" "):
                     yield directory / line.strip()
 
+    def objects(self, shop: Shop) -> dict[str, ObjectFile]:
+        """What ninja learnt from the compiler, and when each of them began and ended."""
+        directory, places = self.results(shop), Places(shop.tree)
+        seconds = _durations(directory / ".ninja_log")
+        found: dict[str, ObjectFile] = {}
+        answer = run(["ninja", "-C", str(directory), "-t", "deps"], env=shop.environment)
+        for paragraph in answer.output.split("\n\n") if answer.ok else ():
+            head, *lines = paragraph.strip().splitlines() or [""]
+            name, known, about = head.partition(": #deps ")
+            if known and lines and about.endswith("(VALID)"):
+                files = [places.locate(directory, line.strip()) for line in lines]
+                own = tuple(file for file in dict.fromkeys(files) if file)
+                found[places.locate(directory, name)] = ObjectFile(files[0], own, seconds.get(name))
+        return found
+
 
 class _Autotools:
     """The tree's own BUILD/autorun.sh, configure, and make, in place."""
@@ -140,6 +173,11 @@ class _Autotools:
         for file in shop.tree.rglob(".deps/*.P*o"):
             for name in prerequisites(file.read_text(errors="replace")):
                 yield file.parent.parent / name
+
+    def objects(self, shop: Shop) -> dict[str, ObjectFile]:
+        """What the same say of each object; make does not tell how long it took."""
+        files = {file: file.parent.parent for file in sorted(shop.tree.rglob(".deps/*.P*o"))}
+        return objects_of(Places(shop.tree), files)
 
 
 _SYSTEMS: dict[str, _System] = {"cmake": _Cmake(), "autotools": _Autotools()}
@@ -210,6 +248,41 @@ class MySqlServer:
         steering = {name for name in tracked if any(fnmatch(Path(name).name, form) for form in _GENERATING)}
         copied = {name for name in tracked if name in _SCRIPTS or Path(name).parent.name == "charsets"}
         return tuple(sorted((inputs & tracked) | steering | copied))
+
+    def objects(self, shop: Shop) -> Mapping[str, ObjectFile]:
+        """As the build system tells, with the sources of generated headers in their places."""
+        own = _Own(_tracked(shop))
+        found = _SYSTEMS[shop.recipe.system].objects(shop)
+        return {name: replace(one, files=own.behind(one.files)) for name, one in found.items()}
+
+
+class _Own:
+    """A tree's own files, which others are generated from."""
+
+    def __init__(self, tracked: Collection[str]) -> None:
+        self._tracked = tracked
+        self._behind: dict[str, tuple[str, ...]] = {name: (name,) for name in tracked}
+
+    def behind(self, files: Iterable[str]) -> tuple[str, ...]:
+        """The tree's own among some files, and those that the others were generated from."""
+        return tuple(dict.fromkeys(name for file in files for name in self._origins(file)))
+
+    def _origins(self, file: str) -> tuple[str, ...]:
+        if file not in self._behind:
+            forms = [form for name, origins in _ORIGINS if fnmatch(Path(file).name, name) for form in origins]
+            own = (name for name in self._tracked if any(fnmatch(name, form) for form in forms))
+            self._behind[file] = tuple(own) if forms else ()
+        return self._behind[file]
+
+
+def _durations(log: Path) -> dict[str, float]:
+    """How long the last run of each command took, in seconds, by its first output, from ninja's log."""
+    found: dict[str, float] = {}
+    for line in log.read_text(errors="replace").splitlines() if log.is_file() else ():
+        fields = line.split("\t")
+        if len(fields) == 5 and fields[0].isdecimal() and fields[1].isdecimal():
+            found[fields[3]] = (int(fields[1]) - int(fields[0])) / 1000
+    return found
 
 
 def _compilers(shop: Shop) -> tuple[list[str], str, str]:

@@ -4,8 +4,9 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from cpubisect.base.objects import ObjectFile
 from cpubisect.base.tools import Header, Tool
-from cpubisect.builders.trees.dependencies import compiled_sources
+from cpubisect.builders.trees.dependencies import Places, compiled_sources, objects_of
 from cpubisect.builders.trees.progress import compile_lines
 from cpubisect.builders.trees.shop import Builder, Shop
 
@@ -41,6 +42,11 @@ class MakeDbBench:
     def compiled(self, shop: Shop) -> tuple[str, ...]:
         """From the dependency files that -MMD left beside the objects."""
         return compiled_sources(shop.tree, shop.tree)
+
+    def objects(self, shop: Shop) -> Mapping[str, ObjectFile]:
+        """From the same; make does not tell how long each took."""
+        files = {file: shop.tree for file in sorted(shop.tree.rglob("*.d")) if file.is_file()}
+        return objects_of(Places(shop.tree), files)
 
     def plan(self, shop: Shop) -> str:
         """All commands that make would run, one a line."""

@@ -5,6 +5,8 @@ from dataclasses import Field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
+from cpubisect.base.objects import ObjectFile
+
 
 class Dataclass(Protocol):
     """Any dataclass, to be kept as plain data."""
@@ -69,6 +71,10 @@ class FinishedBuild(Protocol):
     @property
     def compiled(self) -> Sequence[str]:
         """The files that the binary was made from."""
+
+    @property
+    def objects(self) -> Mapping[str, ObjectFile]:
+        """What each object file was made from."""
 
     @property
     def log(self) -> Path:

@@ -52,7 +52,8 @@ CREATE TABLE IF NOT EXISTS builds (
     cache_misses INTEGER NOT NULL,
     compiled JSON NOT NULL,
     log VARCHAR NOT NULL,
-    code VARCHAR NOT NULL DEFAULT ''
+    code VARCHAR NOT NULL DEFAULT '',
+    objects BLOB
 )
 """
 
@@ -206,6 +207,11 @@ def _add_links(connection: sqlite3.Connection) -> None:
     connection.execute(LINKS)
 
 
+def _add_objects(connection: sqlite3.Connection) -> None:
+    if "objects" not in _columns(connection, "builds"):
+        connection.execute("ALTER TABLE builds ADD COLUMN objects BLOB")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _create_all,
     _attributed_and_suspects,
@@ -215,6 +221,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _always_several_tests,
     _add_links,
     _add_note,
+    _add_objects,
 )
 """Applied in order, each once; the count of those applied is SQLite's `user_version`. Append, never edit."""
 

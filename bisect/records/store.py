@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
 from cpubisect.base.errors import Missing
+from cpubisect.base.objects import ObjectFile
 from cpubisect.base.plain import Plain, plain
 from cpubisect.records.database import Database, equal, insert, insert_all, listed, update
-from cpubisect.records.packing import pack, pack_calls, unpack, unpack_calls
+from cpubisect.records.packing import pack, pack_calls, pack_objects, unpack, unpack_calls, unpack_objects
 from cpubisect.records.purpose import AS_ASKED, Purpose
 from cpubisect.records.results import FinishedBuild, FinishedProbe
 from cpubisect.search import events
@@ -240,6 +241,7 @@ class Store(Database):
             "cache_hits": result.cache_hits,
             "cache_misses": result.cache_misses,
             "compiled": list(result.compiled),
+            "objects": pack_objects(result.objects) if result.objects else None,
             "log": str(result.log),
             "code": result.code,
         }
@@ -285,6 +287,11 @@ class Store(Database):
             *parameters,
         )
         return [(BuildRow.read(row), bool(row["made"])) for row in rows]
+
+    def objects(self, build: int) -> dict[str, ObjectFile]:
+        """What each object of a build was made from; empty if not known, as of builds from before it was kept."""
+        rows = self.read("SELECT objects FROM builds WHERE id = ? AND objects IS NOT NULL", build)
+        return unpack_objects(rows[0]["objects"]) if rows else {}
 
     def set_links(self, build: int, artifacts: Mapping[int, str]) -> None:
         """Record the artifacts of a build's redraws by their numbers, in place of earlier ones."""

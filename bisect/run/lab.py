@@ -12,6 +12,7 @@ from cpubisect.base.errors import UserError
 from cpubisect.base.home import Home
 from cpubisect.base.locks import wait_for
 from cpubisect.base.metrics import Counter
+from cpubisect.base.objects import ObjectFile
 from cpubisect.base.scratch import scratch
 from cpubisect.base.version import Version
 from cpubisect.builders.build import BuildSettings, Outcome, Recipe, Toolchain
@@ -64,6 +65,7 @@ class HostLab:
     _built: dict[str, BuildRow] = field(default_factory=dict, repr=False)
     _twins: dict[str, str] = field(default_factory=dict, repr=False)
     _undrawn: dict[str, str] = field(default_factory=dict, repr=False)
+    _objects: dict[int, Mapping[str, ObjectFile]] = field(default_factory=dict, repr=False)
 
     def beside(self, test: Test) -> "HostLab":
         """The same lab for another test of the question: what one has built, the other has."""
@@ -279,6 +281,12 @@ class HostLab:
     def builds(self) -> list[tuple[BuildRow, bool]]:
         """All builds of this bisection, in order, and whether each was made for it."""
         return self.store.builds(self.bisection)
+
+    def objects(self, build: int) -> Mapping[str, ObjectFile]:
+        """What each object of a build was made from, by names that other builds give them too; empty if not known."""
+        if build not in self._objects:
+            self._objects[build] = self.store.objects(build)
+        return self._objects[build]
 
     def built_here(self) -> list[str]:
         """Commits that were built in answering this test, in order."""

@@ -80,6 +80,17 @@ def cache_counts(lines: Iterable[str]) -> tuple[int, int]:
     return hits, misses
 
 
+def missed_sources(lines: Iterable[str]) -> frozenset[str]:
+    """What a ccache statistics log says was compiled, as the compiler was given it."""
+    found, source = set(), ""
+    for line in lines:
+        if line.startswith("# "):
+            source = line[2:].strip()
+        elif line.strip() == "cache_miss":
+            found.add(source)
+    return frozenset(found)
+
+
 def compiler_environment(toolchain: Toolchain, ccache: str) -> Mapping[str, str]:
     """CC, CXX, AR and RANLIB as make, cmake and configure read them."""
     return {

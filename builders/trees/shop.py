@@ -9,6 +9,7 @@ from typing import Protocol
 
 import psutil
 
+from cpubisect.base.objects import ObjectFile
 from cpubisect.base.process import Finished, Guarded
 from cpubisect.base.tools import Header, Tool
 from cpubisect.builders.build import BuildSettings, Recipe
@@ -170,3 +171,8 @@ class Builder(Protocol):
 
     def compiled(self, shop: Shop) -> tuple[str, ...]:
         """Source files and headers of the tree that the target was compiled from, relative to it, sorted."""
+
+    def objects(self, shop: Shop) -> Mapping[str, ObjectFile]:
+        """By their paths in the tree, the object files that were compiled for the target, with all that lies in the
+        tree and that each was made from; `seconds` is how long each took, if that is known. Empty if the build system
+        does not tell."""

@@ -50,6 +50,12 @@ def test_builds_and_hits_the_cache_the_second_time(yard: Yard, toolchain) -> Non
     assert first.output is not None
     assert subprocess.run([first.output / "db_bench"]).returncode == 0
     assert first.compiled == ("main.cc", "util/names.cc", "util/names.h")
+    assert {name: one.files for name, one in first.objects.items()} == {
+        "main.o": ("main.cc", "util/names.h"),
+        "util/names.o": ("util/names.cc", "util/names.h"),
+    }
+    assert all(one.seconds for one in first.objects.values())
+    assert [one.seconds for one in second.objects.values()] == [None, None]
     assert (first.cache_hits, first.cache_misses) == (0, 2)
     assert (second.cache_hits, second.cache_misses) == (2, 0)
     assert first.cpu_seconds > 0

@@ -167,6 +167,13 @@ def test_tells_what_the_server_was_compiled_from(tmp_path: Path) -> None:
         "sql/share/charsets/Index.xml",
         "sql/share/errmsg-utf8.txt",
     )
+    assert {one.source: set(one.files) for one in result.objects.values()} == {
+        "extra/comp_err.c": {"extra/comp_err.c"},
+        "mysys/my_init.c": {"mysys/my_init.c", "mysys/my_sys.h"},
+        "sql/mysqld.cc": {"sql/mysqld.cc", "sql/item.h", "mysys/my_sys.h", "sql/share/errmsg-utf8.txt"},
+        "build/sql_lexicon.cc": {"sql/item.h", "mysys/my_sys.h"},
+    }
+    assert all(one.seconds for one in result.objects.values())
 
 
 def test_a_server_with_a_shared_library_of_its_tree_runs_when_the_tree_is_gone(tmp_path: Path) -> None:
@@ -330,6 +337,10 @@ def test_an_old_tree_is_built_by_its_autotools_and_the_matrix_repairs_it(tmp_pat
     assert sorted({repair.path for repair in result.repairs}) == ["config/ac-macros/alloca.m4", "sql/sql_yacc.yy"]
     assert {"sql/sql_yacc.yy", "sql/share/errmsg.txt", "sql-common/client.c", "mysys/my_init.c"} <= set(result.compiled)
     assert not {"sql/tztime.cc", "storage/archive/ha_archive.cc"} & set(result.compiled)
+    made = {one.source: set(one.files) for one in result.objects.values()}
+    assert made["sql/mysqld.cc"] >= {"sql/mysqld.cc", "configure.in", "sql/share/errmsg.txt"}
+    assert made["sql/sql_yacc.cc"] == {"sql/sql_yacc.yy"}
+    assert made["sql-common/client.c"] == {"sql-common/client.c"}
 
 
 def test_a_grammar_that_has_its_parameters_is_left_alone(tmp_path: Path) -> None:

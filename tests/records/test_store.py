@@ -14,6 +14,7 @@ from questions import question
 
 from cpubisect.base.errors import UserError
 from cpubisect.base.metrics import Counter
+from cpubisect.base.objects import ObjectFile
 from cpubisect.builders.build import BuildResult, Outcome, Recipe, Repair, Toolchain
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.queries import headlines, places, spent
@@ -76,6 +77,21 @@ def test_what_was_stored_comes_back(store: Store) -> None:
     assert probe.variables == {"a": "ON"}
     assert probe.note == "not steady"
     assert spent(reopened, [bisection])[bisection].probe_seconds == 2.5
+
+
+def test_what_objects_were_made_from_comes_back(store: Store) -> None:
+    bisection = begin(store)
+    objects = {
+        "build/a.o": ObjectFile("sql/a.cc", ("sql/a.cc", "include/b.h", "sql/a.h"), 2.5),
+        "build/y.o": ObjectFile("build/y.cc", ("sql/y.yy",)),
+        "build/none.o": ObjectFile("none.s", ()),
+    }
+    build = store.add_build(bisection, replace(build_result("c0ffee"), objects=objects), "d1gest", 1.0)
+    other = store.add_build(bisection, build_result("decaf"), "d1gest", 1.0)
+    back = Store(store.path).objects(build.id)
+    assert back == {name: replace(one, files=tuple(sorted(one.files))) for name, one in objects.items()}
+    assert list(back) == list(objects)
+    assert store.objects(other.id) == {}
 
 
 def test_builds_are_shared_between_bisections_by_recipe(store: Store) -> None:
