@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from cpubisect.base.metrics import CPU, INSTRUCTIONS
+from cpubisect.base.objects import ObjectFile
 from cpubisect.builders.build import Outcome
 from cpubisect.history.candidates import Candidate, Candidates
 from cpubisect.history.history import CommitDetails
@@ -54,6 +55,12 @@ class StraightPast:
 
     def changes(self, commits: Sequence[tuple[str, str]]) -> Iterable[tuple[str, tuple[str, ...]]]:
         """Nothing is known of them."""
+        return ()
+
+    def versions(
+        self, commits: Sequence[tuple[str, str]], folders: Sequence[str]
+    ) -> Iterable[tuple[str, Mapping[str, tuple[str, str]]]]:
+        """Nor of their files."""
         return ()
 
     def files(self, sha: str) -> Mapping[str, bool]:
@@ -188,6 +195,10 @@ class SimulatedLab:
     def builds(self) -> list[tuple[BuildRow, bool]]:
         """All, in order, and whether each was made now."""
         return list(self._rows.values())
+
+    def objects(self, build: int) -> Mapping[str, ObjectFile]:
+        """Not known."""
+        return {}
 
     def built_here(self) -> list[str]:
         """All of them."""

@@ -39,21 +39,31 @@ def changed_paths(repository: Repository, commits: Sequence[tuple[str, str]]) ->
     A parent of "" stands for the empty tree before a root commit. Bytes of a path that are not UTF-8 are kept as
     surrogates. Raises GitError if the trees cannot be read.
     """
+    yield from ((sha, tuple(changed)) for sha, changed in changed_versions(repository, commits))
+
+
+def changed_versions(
+    repository: Repository, commits: Sequence[tuple[str, str]], folders: Sequence[str] = ()
+) -> Iterator[tuple[str, dict[str, tuple[str, str]]]]:
+    """`changed_paths` with, of each path, the version that the parent has and that which the commit has, each empty
+    where there is no such file; only in some top-level `folders` or files if any are given."""
     for first in range(0, len(commits), _LISTED_AT_ONCE):
         pairs = commits[first : first + _LISTED_AT_ONCE]
         output = repository.run(
             *("diff-tree", "--stdin", "--root", "--always", "-r", "-z", "--raw", "--no-renames"),
+            *(("--", *folders) if folders else ()),
             stdin=(f"{sha} {parent}".rstrip() for sha, parent in pairs),
         )
         words = iter(output.decode(errors="surrogateescape").split("\0"))
-        changed: dict[str, list[str]] = {sha: [] for sha, _ in pairs}
-        current: list[str] = []
+        changed: dict[str, dict[str, tuple[str, str]]] = {sha: {} for sha, _ in pairs}
+        current: dict[str, tuple[str, str]] = {}
         for word in words:
             if word.startswith(":"):
-                current.append(next(words))
+                _, _, before, after, _ = word.split()
+                current[next(words)] = (before.strip("0") and before, after.strip("0") and after)
             elif word:
                 current = changed[word.strip()]
-        yield from ((sha, tuple(paths)) for sha, paths in changed.items())
+        yield from changed.items()
 
 
 def source_diffs(repository: Repository, commits: Sequence[tuple[str, str]]) -> Iterator[Diff]:

@@ -9,7 +9,7 @@ from cpubisect.base.engine import Engine
 from cpubisect.base.errors import UserError
 from cpubisect.base.version import Version
 from cpubisect.history.candidates import Candidates, between, graph
-from cpubisect.history.diffs import changed_paths
+from cpubisect.history.diffs import changed_paths, changed_versions
 from cpubisect.history.names import Commit, Names
 from cpubisect.history.releases import VersionReader
 from cpubisect.history.relevance import Irrelevant
@@ -134,6 +134,13 @@ class History:
     def changes(self, commits: Sequence[tuple[str, str]]) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Of each (sha, parent) pair the sha and the paths that differ; see `changed_paths`."""
         return changed_paths(self._repository, commits)
+
+    def versions(
+        self, commits: Sequence[tuple[str, str]], folders: Sequence[str]
+    ) -> Iterator[tuple[str, dict[str, tuple[str, str]]]]:
+        """Of each (sha, other) pair the sha and, of each path in some top-level folders that differs, the other's
+        version and its own; see `changed_versions`."""
+        return changed_versions(self._repository, commits, folders)
 
     def files(self, sha: str) -> dict[str, bool]:
         """All paths in the tree of a commit, and whether each is a plain file: no link, no other repository."""

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Protocol
 
 from cpubisect.base.metrics import CONTEXT_SWITCHES, CPU, QPS
+from cpubisect.base.objects import ObjectFile
 from cpubisect.history.candidates import Candidates
 from cpubisect.history.history import CommitDetails
 from cpubisect.records.purpose import Purpose
@@ -59,6 +60,12 @@ class Past(Protocol):
 
     def changes(self, commits: Sequence[tuple[str, str]]) -> Iterable[tuple[str, tuple[str, ...]]]:
         """Of each (sha, parent) the sha and the paths that differ."""
+
+    def versions(
+        self, commits: Sequence[tuple[str, str]], folders: Sequence[str]
+    ) -> Iterable[tuple[str, Mapping[str, tuple[str, str]]]]:
+        """Of each (sha, other) the sha and, of each path in some top-level folders that differs, both versions, the
+        other's first, empty where there is no such file."""
 
     def files(self, sha: str) -> Mapping[str, bool]:
         """All paths in a commit's tree, and whether each is a plain file."""
@@ -123,6 +130,9 @@ class Lab(Protocol):
 
     def builds(self) -> Sequence[tuple[BuildRow, bool]]:
         """All builds of this bisection, in order, and whether each was made for it."""
+
+    def objects(self, build: int) -> Mapping[str, ObjectFile]:
+        """What each object of a build was made from, by names that other builds give them too; empty if not known."""
 
     def built_here(self) -> Sequence[str]:
         """Commits that were built in answering this test, in order."""

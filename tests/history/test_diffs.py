@@ -4,7 +4,14 @@ import pytest
 from repositories import Story, git
 
 from cpubisect.history import diffs
-from cpubisect.history.diffs import defined_by, definitions, messages, source_diffs, variable_definitions
+from cpubisect.history.diffs import (
+    changed_versions,
+    defined_by,
+    definitions,
+    messages,
+    source_diffs,
+    variable_definitions,
+)
 from cpubisect.history.repository import Repository
 
 TABLE = """\
@@ -181,3 +188,24 @@ def test_whole_messages_are_read(written: tuple[Repository, dict[int, str]]) -> 
     for sha in wanted:
         assert found[sha].strip() == repository.text("log", "-1", "--format=%B", sha).strip()
     assert messages(repository, []) == {}
+
+
+def test_the_versions_of_what_differs_between_any_two_commits(written: tuple[Repository, dict[int, str]]) -> None:
+    repository, shas = written
+
+    def blob(number: int, path: str) -> str:
+        return repository.text("rev-parse", f"{shas[number]}:{path}").strip()
+
+    found = dict(changed_versions(repository, [(shas[1], shas[4]), (shas[3], shas[1])], ("kv", "odd name.cc")))
+    assert found == {
+        shas[1]: {
+            "kv/table.cc": (blob(4, "kv/table.cc"), blob(1, "kv/table.cc")),
+            "kv/table.h": ("", blob(1, "kv/table.h")),
+            "odd name.cc": (blob(4, "odd name.cc"), blob(1, "odd name.cc")),
+        },
+        shas[3]: {"kv/table.cc": (blob(1, "kv/table.cc"), blob(3, "kv/table.cc"))},
+    }
+    assert "notes.md" in dict(changed_versions(repository, [(shas[3], shas[2])]))[shas[3]]
+    assert dict(changed_versions(repository, [(shas[1], "")], ("notes.md",))) == {
+        shas[1]: {"notes.md": ("", blob(1, "notes.md"))}
+    }

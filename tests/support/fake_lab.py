@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from cpubisect.base.metrics import CPU, INSTRUCTIONS
+from cpubisect.base.objects import ObjectFile
 from cpubisect.builders.build import Outcome
 from cpubisect.history.candidates import Candidate, Candidates
 from cpubisect.history.history import CommitDetails
@@ -100,6 +101,12 @@ class ScriptedPast:
     def changes(self, commits: Sequence[tuple[str, str]]) -> list[tuple[str, tuple[str, ...]]]:
         """The paths that each commit says it changes."""
         return [(sha, self._commits[sha].paths) for sha, _ in commits]
+
+    def versions(
+        self, commits: Sequence[tuple[str, str]], folders: Sequence[str]
+    ) -> list[tuple[str, Mapping[str, tuple[str, str]]]]:
+        """Not known."""
+        return []
 
     def files(self, sha: str) -> dict[str, bool]:
         """All paths that any commit names are in every tree."""
@@ -273,6 +280,10 @@ class FakeLab:
     def builds(self) -> list[tuple[BuildRow, bool]]:
         """All were made here."""
         return [(row, True) for row in self._built.values()]
+
+    def objects(self, build: int) -> Mapping[str, ObjectFile]:
+        """Not known: prices are by distance."""
+        return {}
 
     def built_here(self) -> list[str]:
         """All of them."""
