@@ -12,12 +12,14 @@ from cpubisect.search.line import Line
 
 @dataclass(frozen=True)
 class Action:
-    """`measure` a number of the line because of `why`; the step is `between` two others, if that is known."""
+    """`measure` a number of the line because of `why`; the step is `between` two others, if that is known, and building
+    it is expected to take so many `seconds`, None if that is not needed."""
 
     number: int
     why: str
     measure: Callable[[], None]
     between: tuple[int, int] | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ def carry_out(lab: Lab, line: Line, strategy: Strategy) -> Searched:
                 low=low,
                 high=high,
                 inside=line.inside,
+                seconds=action.seconds,
             )
         )
         try:

@@ -55,7 +55,8 @@ class NoisySearch:
                 return self._searched(NoStep(now.step, 0.0), situation, scattered=True)
         action = changepoint.next_action(situation)
         if isinstance(action, Probe):
-            return Action(action.number, action.why, partial(self._visit, action))
+            seconds = self._estimates.build_s(action.number)
+            return Action(action.number, action.why, partial(self._visit, action), seconds=seconds)
         return self._searched(action, situation)
 
     def stated(self, low: int, high: int) -> float:
@@ -107,7 +108,7 @@ class NoisySearch:
 
     def _tell_price(self, now: Posterior) -> None:
         """What the search is likely to cost, into the journal."""
-        build_s, probe_s = self._estimates.full_build_s(), self._estimates.probe_s(Purpose.CLOCK)
+        build_s, probe_s = self._estimates.likely_build_s(), self._estimates.probe_s(Purpose.CLOCK)
         builds, seconds = changepoint.expected_cost(self._line.size, now.step, now.sigma, build_s, probe_s)
         self._lab.tell(
             events.Price(

@@ -399,7 +399,7 @@ class Suspects(Event):
 @dataclass(frozen=True)
 class Next(Event):
     """The commit that is measured next, the `number` of so many on its line, and why; in an exact search the step is
-    between `low` and `high`."""
+    between `low` and `high`. Its build is expected to take so many `seconds`; None if its binary is there."""
 
     kind = "next"
     sha: str = ""
@@ -409,9 +409,11 @@ class Next(Event):
     low: str | None = None
     high: str | None = None
     inside: tuple[str, ...] = ()
+    seconds: float | None = None
 
     def _sentence(self) -> str:
-        return f"next: {self.sha[:12]} ({self.number} of {self.of}): {self.why}"
+        build = f", likely built in {span(self.seconds)}" if self.seconds else ""
+        return f"next: {self.sha[:12]} ({self.number} of {self.of}{build}): {self.why}"
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,10 @@ def test_an_unknown_kind_is_no_error_and_says_nothing() -> None:
         (FILLED[4], "0123456789ab probed in 2.0 s: 1,000 instructions/query, 2.00 cpu us/query"),
         (FILLED[5], "suspects by what grew: 0123456789ab 50% (type Block, executed)"),
         (FILLED[6], "insert: next: 0123456789ab (3 of 9): it tells most"),
+        (
+            events.Next(sha=SHA, number=3, of=9, why="it tells most", seconds=27.4),
+            "next: 0123456789ab (3 of 9, likely built in 27 s): it tells most",
+        ),
         (events.BuildStarted(sha=SHA, toolchain="gcc-12", test="insert"), "building 0123456789ab with gcc-12"),
         (
             events.BuildFinished(sha=SHA, outcome="failed", first_error="x.h: no"),
