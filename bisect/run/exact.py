@@ -12,7 +12,7 @@ from cpubisect.run.prior import Prior
 from cpubisect.search import events
 from cpubisect.search.costs import Cost
 from cpubisect.search.ends import Yardstick
-from cpubisect.search.exact import SPARE, Measure, State, Weigh, even, expected_moves, halvings, next_move
+from cpubisect.search.exact import SPARE, Measure, State, Weigh, even, halvings, next_move
 from cpubisect.search.line import Line
 
 FEWEST_FOR_PRIOR = 5
@@ -47,7 +47,8 @@ class ExactSearch:
         """What to measure now, or the end of the search."""
         move = next_move(self._state, self._weigh(), self._estimates.price())
         if isinstance(move, Measure):
-            return Action(move.number, move.why, partial(self._measure, move.number), (move.low, move.high))
+            seconds = self._estimates.build_s(move.number)
+            return Action(move.number, move.why, partial(self._measure, move.number), (move.low, move.high), seconds)
         costs = {number: measured.total for number, measured in self._state.costs.items()}
         return Searched(self._line, move, costs, self._state.dead)
 
@@ -66,12 +67,12 @@ class ExactSearch:
         size = self._line.size
         if size < 3:
             return
-        builds = expected_moves(self._weigh()(0, size - 1))
+        builds, seconds = self._estimates.forecast(self._weigh()(0, size - 1))
         self._lab.tell(
             events.Price(
                 builds=round(builds),
                 most_builds=min(halvings(size - 1) + SPARE, size - 2),
-                seconds=builds * (self._estimates.full_build_s() + self._estimates.probe_s()),
+                seconds=seconds,
                 inside=self._line.inside,
             )
         )

@@ -6,10 +6,14 @@ import pytest
 from fake_lab import Commit, FakeLab, ScriptedPast, straight
 from questions import question
 
+from cpubisect.base.metrics import INSTRUCTIONS
 from cpubisect.base.objects import ObjectFile
 from cpubisect.records.purpose import Purpose
 from cpubisect.run.classes import main_line
 from cpubisect.run.estimates import UNKNOWN_PROBE_S, Estimates
+from cpubisect.run.exact import ExactSearch
+from cpubisect.search import events
+from cpubisect.search.ends import Regime, Yardstick
 from cpubisect.search.price import build_share
 
 FILES = ("all.h", "few.h", "a.cc", "b.cc", "c.cc")
@@ -92,3 +96,16 @@ def test_where_builds_do_not_tell_the_price_is_by_distance() -> None:
     lab.build("c0")
     estimates = Estimates(lab, main_line(lab, lab.history.candidates("c0", "c3")))
     assert estimates.price(Purpose.SEARCH)(2) == pytest.approx(UNKNOWN_PROBE_S + 100.0 * build_share(2))
+
+
+def test_a_search_says_what_it_and_each_of_its_builds_are_likely_to_take() -> None:
+    costs = [1000.0] * 5 + [1100.0] * 4
+    commits = straight(*(Commit(cost, paths=("few.h",)) for cost in costs))
+    lab = TellingLab(commits)
+    line = main_line(lab, lab.history.candidates("c0", "c8"))
+    search = ExactSearch(lab, line, Yardstick(INSTRUCTIONS, Regime.EXACT, 1, 1.0, 1))
+    (price,) = lab.told(events.Price)
+    each = COMMON_S + 40.0 + 10.0
+    assert isinstance(price, events.Price)
+    assert (price.builds, price.seconds) == (3, pytest.approx(3 * each))
+    assert search.next().seconds == pytest.approx(each - 10.0)
