@@ -140,10 +140,6 @@ class Work:
     seconds: float = 0.0
     longest: float = 0.0
 
-    def and_also(self, seconds: Sequence[float]) -> "Work":
-        """With objects more, each of which takes so many seconds."""
-        return Work(self.objects + len(seconds), self.seconds + sum(seconds), max(self.longest, *seconds))
-
     def wall_s(self, jobs: int) -> float:
         """How long it takes, so many being compiled at once."""
         return max(self.seconds / jobs, self.longest)
@@ -160,6 +156,7 @@ class Compilations:
         self._files: dict[str, tuple[str, ...]] = {}
         self._exist: dict[str, int] = {}
         self._masks: dict[str, int] = {}
+        self._supposed: dict[str, dict[str, int]] = {}
         changed = frozenset(versions.changed())
         for sha, objects in built.items():
             own = {name: tuple(changed.intersection(one.files)) for name, one in objects.items()}
@@ -177,19 +174,30 @@ class Compilations:
         """By commit what its build compiles, if besides those that are built `also` some others were."""
         masks = dict(self._masks)
         for sha in also:
-            place = self._versions.places[sha]
-            there = {name: files for name, files in self._files.items() if self._exist[name] >> place & 1}
-            for name, mask in self._stale(there, sha).items():
+            for name, mask in self._if_built(sha).items():
                 masks[name] &= mask
         alike: dict[int, list[float]] = {}
         for name, mask in masks.items():
             if mask:
                 alike.setdefault(mask, []).append(self._seconds.get(name, self._typical_s))
-        found = [Work()] * len(self._versions.places)
-        for mask, seconds in alike.items():
+        places = len(self._versions.places)
+        objects, seconds, longest = [0] * places, [0.0] * places, [0.0] * places
+        for mask, own in alike.items():
+            count, total, most = len(own), sum(own), max(own)
             for place in _bits(mask):
-                found[place] = found[place].and_also(seconds)
-        return {sha: found[place] for sha, place in self._versions.places.items()}
+                objects[place] += count
+                seconds[place] += total
+                longest[place] = max(longest[place], most)
+        made = map(Work, objects, seconds, longest)
+        return dict(zip(self._versions.places, made, strict=True))
+
+    def _if_built(self, sha: str) -> dict[str, int]:
+        """What `_stale` would say of this commit's build, which has those of the known objects whose sources it has."""
+        if sha not in self._supposed:
+            place = self._versions.places[sha]
+            there = {name: files for name, files in self._files.items() if self._exist[name] >> place & 1}
+            self._supposed[sha] = self._stale(there, sha)
+        return self._supposed[sha]
 
     def _having(self, path: str) -> int:
         return self._versions.everywhere & ~self._versions.lacking(path)
@@ -258,7 +266,7 @@ def common_s(builds: Sequence[Built], jobs: int) -> float:
 
 
 def _work(seconds: Sequence[float]) -> Work:
-    return Work().and_also(seconds) if seconds else Work()
+    return Work(len(seconds), sum(seconds), max(seconds, default=0.0))
 
 
 def likely_cost(
