@@ -14,7 +14,7 @@ from cpubisect.search import events
 from cpubisect.search.chase import Caught, Chase, Lost, next_move
 from cpubisect.search.costs import Cost
 from cpubisect.search.ends import Yardstick
-from cpubisect.search.exact import SPARE, Done, Found, Measure, expected_moves, halvings
+from cpubisect.search.exact import SPARE, Done, Found, Measure, halvings
 from cpubisect.search.graph import Graph
 from cpubisect.search.line import Line
 from cpubisect.search.signature import Signature
@@ -104,7 +104,8 @@ class _ChaseSearch:
         """What to measure now, or the end of the chase."""
         move = next_move(self._chase, self._estimates.price())
         if isinstance(move, Measure):
-            return Action(move.number, move.why, partial(self._measure, move.number))
+            seconds = self._estimates.build_s(move.number)
+            return Action(move.number, move.why, partial(self._measure, move.number), seconds=seconds)
         if isinstance(move, Caught):
             self.caught = move.number
             self._lab.tell(events.ChaseCaught(sha=self._line.first(move.number), inside=self._line.inside))
@@ -124,12 +125,12 @@ class _ChaseSearch:
     def _tell_price(self) -> None:
         """What the chase is likely to cost, into the journal."""
         candidates = [weight for weight in self._chase.weights if weight]
-        builds = expected_moves(candidates)
+        builds, seconds = self._estimates.forecast(self._chase.weights)
         self._lab.tell(
             events.Price(
                 builds=round(builds),
                 most_builds=halvings(len(candidates)) + SPARE,
-                seconds=builds * (self._estimates.full_build_s() + self._estimates.probe_s()),
+                seconds=seconds,
                 inside=self._line.inside,
             )
         )

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cpubisect.search.costs import Cost, named_changes, net_of_shifts
-from cpubisect.search.stats import entropy, uncertainty
+from cpubisect.search.stats import entropy
 
 SPARE = 2
 """A search for one step never takes more builds than halving its range, and so many, where all can be built."""
@@ -262,11 +262,3 @@ def halvings(candidates: int) -> int:
 def expected_builds(size: int) -> int:
     """Builds that halving `size` numbers needs at most for one culprit, both ends included."""
     return 2 + halvings(size - 1) if size > 1 else 2
-
-
-def expected_moves(weights: Sequence[float]) -> float:
-    """Measurements that finding one step is likely to take: the entropy of its place in bits (Shannon's bound, which
-    halving by weight comes near to); a step needs both its sides measured unless it is at an end."""
-    whole = sum(weights)
-    bits = uncertainty([weight / whole for weight in weights]) if whole else math.log2(max(1, len(weights)))
-    return max(bits, min(2.0, len(weights) - 1.0))
