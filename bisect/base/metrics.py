@@ -14,11 +14,12 @@ METRICS = (INSTRUCTIONS, CPU, CONTEXT_SWITCHES, QPS)
 class Counter(StrEnum):
     """How instructions are counted, best first; the kinds never mix within one bisection.
 
-    Each but `NONE` counts by the object `COUNTER` of the module of its name in `workloads/`.
+    What tells functions is better than what costs nothing: a profile has suspects, which make a search short. Each but
+    `NONE` counts by the object `COUNTER` of the module of its name in `workloads/`.
     """
 
-    HARDWARE = "perf"
     CALLGRIND = "callgrind"
+    HARDWARE = "perf"
     NONE = "none"
 
     @property

@@ -223,7 +223,7 @@ class Callgrind(HeavyCounter):
         Tool("valgrind", "valgrind", "exact instruction counts"),
         Tool("callgrind_control", "valgrind", "exact instruction counts of a server"),
     )
-    merit = "callgrind is exact"
+    merit = "callgrind is exact and tells functions"
 
     def problem(self) -> str:
         """Count the trial; empty if that works, else why not."""

@@ -124,7 +124,7 @@ class Perf(LightCounter):
 
     name = Counter.HARDWARE
     tools = (Tool("perf", "linux-perf", "hardware counters", vital=False),)
-    merit = "perf counts instructions in hardware here, at no cost"
+    merit = "perf counts instructions in hardware here, without functions"
 
     def problem(self) -> str:
         """Count the trial; empty if the count is real, else why not."""
@@ -149,7 +149,7 @@ class Perf(LightCounter):
         paranoid = files.text("proc/sys/kernel/perf_event_paranoid") or ""
         if "not supported" not in problem and paranoid.isdigit() and int(paranoid) > 1:
             return Check(name, Status.WARN, problem, "sysctl -w kernel.perf_event_paranoid=1")
-        return Check(name, Status.WARN, f"{problem} (callgrind takes their place)")
+        return Check(name, Status.WARN, f"{problem} (callgrind does without them)")
 
     def command(self, argv: Sequence[str | os.PathLike[str]], out: Path) -> tuple[str, ...]:
         """The command line that runs `argv` with the event counted; `read` or `parse_perf` understands `out`."""
