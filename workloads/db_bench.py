@@ -33,10 +33,10 @@ import shutil
 import signal
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from cpubisect.base.metrics import CONTEXT_SWITCHES, CPU, INSTRUCTIONS, QPS
 from cpubisect.base.process import Finished, run
@@ -44,13 +44,13 @@ from cpubisect.base.tools import Tool
 from cpubisect.workloads.addresses import fixed_addresses
 from cpubisect.workloads.counters.choice import counter_of
 from cpubisect.workloads.counters.counting import (
+    Companion,
     HeavyCounter,
-    InstructionCounter,
     LightCounter,
     PerOperation,
-    Profile,
     slope,
 )
+from cpubisect.workloads.counters.hardware import recorder
 from cpubisect.workloads.db_bench_command import CommandLines, accepts, number, parse_load
 from cpubisect.workloads.db_bench_tests import SHAPES, TESTS
 from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, Test, Workload
@@ -63,6 +63,7 @@ _TELLING = re.compile(
     r"unimplemented|usage:",
     re.IGNORECASE,
 )
+_Read = TypeVar("_Read")
 _NOISE = re.compile(r"^(\.\.\. finished|==\d+==|Set seed to|DB path:)")
 
 
@@ -103,11 +104,12 @@ class DbBench:
         if isinstance(counter, HeavyCounter):
             counted = runs.count(counter)
             values[INSTRUCTIONS] = (counted.total,)
-        beside = counter if isinstance(counter, LightCounter) else None
-        if request.clock or beside:
-            costs = [runs.clock(beside) for _ in range(runs.repeats)]
-            if beside:
-                values[INSTRUCTIONS] = tuple(cost.instructions for cost in costs)
+        light = counter if isinstance(counter, LightCounter) else None
+        if request.clock or light:
+            companion = light or recorder()
+            costs = [runs.clock(companion) for _ in range(runs.repeats)]
+            for metric in dict.fromkeys(metric for cost in costs for metric in cost.counted):
+                values[metric] = tuple(cost.counted[metric] for cost in costs if metric in cost.counted)
             if request.clock:
                 values[CPU] = tuple(cost.cpu_us for cost in costs)
                 values[CONTEXT_SWITCHES] = tuple(cost.context_switches for cost in costs)
@@ -126,12 +128,13 @@ class DbBench:
 
 @dataclass(frozen=True)
 class _Cost:
-    """What one operation cost in a pair of ordinary runs; `qps` is the long one's rate."""
+    """What one operation cost in a pair of ordinary runs, and by metric what was `counted` of it; `qps` is the long
+    one's rate."""
 
     cpu_us: float
     context_switches: float
     qps: float
-    instructions: float
+    counted: Mapping[str, float]
 
 
 @dataclass
@@ -175,33 +178,34 @@ class _Runs:
             out = self.scratch / f"{wanted}.{counter.name}"
             finished = self._run(counter.command(self._measured(wanted), out), self.lines.shape.benchmark)
             self._qps(finished)
-            profiles.append(self._counted(counter, out))
+            profiles.append(self._read(counter.read, out))
         return slope(profiles[0], profiles[1], self.lines.difference(span))
 
-    def clock(self, counter: LightCounter | None) -> _Cost:
-        """One short and one long run; the counter, if there is one, counts their instructions."""
+    def clock(self, companion: Companion | None) -> _Cost:
+        """One short and one long run, in which a companion counts if there is one."""
         span = self.lines.span("clock_ops")
-        cpu_s, instructions = [], []
+        cpu_s: list[float] = []
+        counts: list[Mapping[str, float]] = []
         for wanted in (span.low, span.high):
             argv: Sequence[str] = (*_pinned(self.lines.clients), *self._measured(wanted))
-            if counter:
-                out = self.scratch / f"{wanted}.{counter.name}"
-                argv = counter.command(argv, out)
+            out = self.scratch / f"{wanted}.counts"
+            if companion:
+                argv = companion.command(argv, out)
             finished = self._run((*fixed_addresses(), *argv), self.lines.shape.benchmark)
             qps = self._qps(finished)
             cpu_s.append(finished.cpu_seconds)
-            instructions.append(self._counted(counter, out).total if counter else 0)
+            counts.append(self._read(companion.counts, out) if companion else {})
         difference = self.lines.difference(span)
         return _Cost(
             cpu_us=(cpu_s[1] - cpu_s[0]) * 1e6 / difference,
             context_switches=finished.context_switches / self.lines.operations(span.high),
             qps=qps,
-            instructions=(instructions[1] - instructions[0]) / difference,
+            counted={name: (counts[1][name] - counts[0][name]) / difference for name in counts[0] if name in counts[1]},
         )
 
-    def _counted(self, counter: InstructionCounter, out: Path) -> Profile:
+    def _read(self, read: Callable[[Path], _Read], out: Path) -> _Read:
         try:
-            return counter.read(out)
+            return read(out)
         except (OSError, ValueError) as problem:
             raise ProbeError(str(problem), self.log) from problem
 

@@ -11,7 +11,7 @@ only inside the function that dispatches a statement, after every page was read 
 event is subtracted from a long one, so preparing the statements does not count. Such counts are made until `repeats` of
 them in a row agree: what the server builds up while it runs, an adaptive hash index say, makes the first ones dearer.
 With one that does not (perf), all of the server's user-mode instructions during the runs of the clock count, its
-background threads included.
+background threads included; so do other events of the hardware, with any counter.
 
 **Clock.** The ordinary server's own CPU clock and context switches over several short sysbench runs. With `pin`, server
 and client share one CPU: handing a query from one to the other is then cheapest and varies least.
@@ -34,12 +34,14 @@ from cpubisect.workloads.counters.choice import counter_of
 from cpubisect.workloads.counters.counting import (
     STEADY_PERCENT,
     STEADY_WRITES_PERCENT,
+    Companion,
     HeavyCounter,
     LightCounter,
     PerOperation,
     slope,
     until_steady,
 )
+from cpubisect.workloads.counters.hardware import recorder
 from cpubisect.workloads.mysql.client import Client, Report
 from cpubisect.workloads.mysql.installation import Installation, Place, initialise, short_directory
 from cpubisect.workloads.mysql.plan import FIRST_SEED, Plan, events_for
@@ -102,9 +104,9 @@ class Sysbench:
             if isinstance(counter, HeavyCounter):
                 counted = _count(servers, loaded, commands, counter)
                 values[INSTRUCTIONS] = counted.costs
-            beside = counter if isinstance(counter, LightCounter) else None
-            if request.clock or beside:
-                values |= _time(servers, loaded, commands, beside)
+            light = counter if isinstance(counter, LightCounter) else None
+            if request.clock or light:
+                values |= _time(servers, loaded, commands, light or recorder())
         return Samples(
             values=values,
             counter=request.counter,
@@ -251,17 +253,15 @@ def _mean(profiles: Sequence[Mapping[_Name, float]]) -> dict[_Name, float]:
 
 
 def _time(
-    servers: _Servers, loaded: Place, commands: list[str], counter: LightCounter | None
+    servers: _Servers, loaded: Place, commands: list[str], companion: Companion | None
 ) -> dict[str, tuple[float, ...]]:
-    """CPU time, context switches and rate of several runs, and instructions where a counter may run beside them."""
+    """CPU time, context switches and rate of several runs, and what a companion counts meanwhile."""
     plan = servers.plan
     deck = plan.deck(servers.script)
     launcher = (*servers.pinning(), *fixed_addresses())
     # A draining test must find the same rows however fast the server is, so its runs end by number as well.
     limit = max(1, plan.rows * plan.tables // (plan.samples + 1)) if servers.script.draining else 0
     samples: dict[str, list[float]] = {CPU: [], CONTEXT_SWITCHES: [], QPS: []}
-    if counter:
-        samples[INSTRUCTIONS] = []
     with Server(servers.installation, loaded, servers.options, launcher=launcher) as server:
         client = servers.client(server)
         _read_every_page(server, plan)
@@ -278,14 +278,14 @@ def _time(
         send()
         for _ in range(plan.samples):
             before = clock.read(server.pid)
-            with counter.watch(server.pid, servers.sockets) if counter else nullcontext() as count:
+            with companion.watch(server.pid, servers.sockets) if companion else nullcontext() as count:
                 report = send()
             spent = clock.between(before, clock.read(server.pid))
             samples[CPU].append(spent.cpu_ns / 1000 / report.queries)
             samples[CONTEXT_SWITCHES].append(spent.switches / report.queries)
             samples[QPS].append(report.qps)
-            if count is not None:
-                samples[INSTRUCTIONS].append(count.value / report.queries)
+            for metric, counted in count.values.items() if count else ():
+                samples.setdefault(metric, []).append(counted / report.queries)
         words = client.run_command(seed=FIRST_SEED, events=limit, seconds=plan.slice_s)
         commands += [" ".join(server.command), " ".join(words)]
     return {metric: tuple(taken) for metric, taken in samples.items()}

@@ -8,7 +8,18 @@ INSTRUCTIONS = "instructions/query"
 CPU = "cpu us/query"
 CONTEXT_SWITCHES = "context-switches/query"
 QPS = "qps"
-METRICS = (INSTRUCTIONS, CPU, CONTEXT_SWITCHES, QPS)
+
+CYCLES = "cycles/query"
+HARDWARE_INSTRUCTIONS = "hw-instructions/query"
+BRANCH_MISSES = "branch-misses/query"
+CACHE_MISSES = "cache-misses/query"
+HARDWARE = (CYCLES, HARDWARE_INSTRUCTIONS, BRANCH_MISSES, CACHE_MISSES)
+"""Events of the hardware in user mode: recorded wherever perf has them, never searched on."""
+
+WITH_CLOCK = (CONTEXT_SWITCHES, QPS, *HARDWARE)
+"""What is sampled in the runs of which CPU time is taken."""
+
+METRICS = (INSTRUCTIONS, CPU, *WITH_CLOCK)
 
 
 class Counter(StrEnum):

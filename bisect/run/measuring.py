@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
-from cpubisect.base.metrics import CONTEXT_SWITCHES, CPU, QPS
+from cpubisect.base.metrics import CPU, WITH_CLOCK
 from cpubisect.base.objects import ObjectFile
 from cpubisect.history.candidates import Candidates
 from cpubisect.history.history import CommitDetails
@@ -202,9 +202,9 @@ class Beside:
 
     @property
     def steps(self) -> dict[str, Step]:
-        """The steps in CPU time, and in context switches and QPS where both have them."""
+        """The steps in CPU time, and in what is sampled with it where both have that."""
         found = {CPU: self.cpu}
-        for metric in (CONTEXT_SWITCHES, QPS):
+        for metric in WITH_CLOCK:
             if change := raw_step(metric, self.before, self.after):
                 found[metric] = change
         return found

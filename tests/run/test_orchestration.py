@@ -11,7 +11,7 @@ from fake_lab import Commit, Commits, FakeLab, straight
 
 import cpubisect.run.runner
 from cpubisect.base.errors import UserError
-from cpubisect.base.metrics import CPU, INSTRUCTIONS
+from cpubisect.base.metrics import CACHE_MISSES, CPU, CYCLES, INSTRUCTIONS
 from cpubisect.records.purpose import Purpose
 from cpubisect.run.measuring import Unobservable
 from cpubisect.run.runner import run
@@ -392,6 +392,16 @@ def test_a_count_that_is_wrong_now_and_then_names_nobody_else(seed: int) -> None
     assert [culprit.sha for culprit in verdict.culprits] == ["c40"], verdict.summary
     assert verdict.culprits[0].steps[INSTRUCTIONS].percent == pytest.approx(10.0)
     assert not verdict.groups
+
+
+@pytest.mark.parametrize("host", [{}, NOISY], ids=["exact", "noisy"])
+def test_a_step_is_told_in_every_event_that_the_hardware_counted(host: Mapping[str, Any]) -> None:
+    before = Commit(1000.0, others={CYCLES: 500.0})
+    after = Commit(1200.0, others={CYCLES: 750.0, CACHE_MISSES: 3.0})
+    verdict = run(FakeLab(straight(before, before, after), question("c0", "c2"), **host))
+    for steps in (verdict.ends, verdict.culprits[0].steps):
+        assert steps[CYCLES].percent == pytest.approx(50.0)
+        assert CACHE_MISSES not in steps
 
 
 @pytest.mark.parametrize("host", [{}, NOISY], ids=["exact", "noisy"])

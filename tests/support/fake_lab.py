@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
-from cpubisect.base.metrics import CPU, INSTRUCTIONS
+from cpubisect.base.metrics import CPU, INSTRUCTIONS, WITH_CLOCK
 from cpubisect.base.objects import ObjectFile
 from cpubisect.builders.build import Outcome
 from cpubisect.history.candidates import Candidate, Candidates
@@ -36,7 +36,8 @@ class Commit:
     Commits of equal `code` do the same, an empty one being like no other. It may not build (`fails` says why), only the
     first time if it `mends`, or crash when it is probed (`crashes`). `variables` are its server's; `paths` are what it
     changes; `compiled` is what its build was made from, empty if that is not known; `words` are what its diff names;
-    `refuses` are the variables, with values, that its server does not start with.
+    `refuses` are the variables, with values, that its server does not start with; `others` are its costs in other
+    metrics than instructions and CPU time.
     """
 
     cost: float | Mapping[str, float] = 1000.0
@@ -50,6 +51,7 @@ class Commit:
     compiled: tuple[str, ...] = ()
     words: frozenset[str] = frozenset()
     refuses: frozenset[tuple[str, str]] = frozenset()
+    others: Mapping[str, float] = field(default_factory=dict)
 
 
 Commits = Mapping[str, Commit]
@@ -365,6 +367,8 @@ class FakeLab:
         if self.counts_instructions and not purpose.only_clock:
             slipped = bool(self._slips) and self._random.random() < self._slips
             values[INSTRUCTIONS] = (cost * 1.01 if slipped else cost,)
+        if not purpose.only_counts:
+            values |= {metric: (cost,) for metric, cost in commit.others.items() if metric in WITH_CLOCK}
         number = len(self._probes) + 1
         build = self._built[sha].id
         about = (number, build, self.test_name, purpose, self._probe_s, None)

@@ -1,17 +1,20 @@
+from collections.abc import Iterator
 from pathlib import Path
 
+import fake_perf
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cpubisect.base.errors import UserError
-from cpubisect.base.metrics import COUNTERS, Counter
+from cpubisect.base.metrics import BRANCH_MISSES, CACHE_MISSES, COUNTERS, CYCLES, HARDWARE, INSTRUCTIONS, Counter
 from cpubisect.base.process import Guarded, run
 from cpubisect.workloads.check import Files, Status
 from cpubisect.workloads.counters import clock
 from cpubisect.workloads.counters.choice import choose, counter_of, every_counter, examine
 from cpubisect.workloads.counters.counting import HeavyCounter, LightCounter
-from cpubisect.workloads.counters.perf import Perf, parse_perf
+from cpubisect.workloads.counters.hardware import RECORDED, Events, parse_perf, recorder, supported
+from cpubisect.workloads.counters.perf import EVENT, Perf
 from cpubisect.workloads.probe import ProbeError
 
 BUSY = ["sh", "-c", "while :; do :; done"]
@@ -55,7 +58,7 @@ def test_a_counter_that_is_asked_for_is_taken_or_refused() -> None:
     ],
 )
 def test_perf_output(text: str, count: int) -> None:
-    assert parse_perf(text) == count
+    assert parse_perf(text, EVENT) == count
 
 
 @pytest.mark.parametrize(
@@ -69,12 +72,12 @@ def test_perf_output(text: str, count: int) -> None:
 )
 def test_perf_output_without_a_count(text: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        parse_perf(text)
+        parse_perf(text, EVENT)
 
 
 @given(st.integers(0, 10**15), st.text(alphabet="#abc ,\n0123456789", max_size=60))
 def test_other_lines_do_not_change_the_count(count: int, noise: str) -> None:
-    assert parse_perf(f"{noise}\n{count},,instructions:u,1,100.00,,\n") == count
+    assert parse_perf(f"{noise}\n{count},,instructions:u,1,100.00,,\n", EVENT) == count
 
 
 def test_a_command_is_counted_by_perf(tmp_path: Path) -> None:
@@ -99,7 +102,7 @@ def test_a_running_process_is_counted_for_a_while(tmp_path: Path) -> None:
             while clock.cpu_ns(busy.pid) - before < 50_000_000:
                 pass
             used_ms = (clock.cpu_ns(busy.pid) - before) / 1e6
-        assert counting.value >= 0.95 * used_ms
+        assert counting.values[INSTRUCTIONS] >= 0.95 * used_ms
         assert busy.poll(), "counting must not disturb the process"
 
 
@@ -108,6 +111,95 @@ def test_a_process_that_is_gone_is_an_error(tmp_path: Path) -> None:
         gone.wait()
     with pytest.raises(ProbeError, match="perf"), Perf("task-clock").watch(gone.pid, tmp_path):
         pass
+
+
+@pytest.fixture
+def afresh() -> Iterator[None]:
+    """What this host supports is looked for anew, before and after."""
+    supported.cache_clear()
+    yield
+    supported.cache_clear()
+
+
+RECORDED_OUTPUT = """\
+# started on Mon Nov 23 08:54:07 2026
+
+4129837,,cycles:u,1300211,100.00,,
+<not supported>,,branch-misses:u,0,100.00,,
+<not counted>,,cache-misses:u,0,0.00,,
+"""
+
+
+def test_what_perf_does_not_count_is_left_out_unless_it_is_needed(tmp_path: Path) -> None:
+    out = tmp_path / "perf.csv"
+    out.write_text(RECORDED_OUTPUT)
+    by_metric = {CYCLES: "cycles:u", BRANCH_MISSES: "branch-misses:u", CACHE_MISSES: "cache-misses:u"}
+    assert Events(by_metric).counts(out) == {CYCLES: 4129837}
+    assert Events(by_metric, needed=CYCLES).counts(out) == {CYCLES: 4129837}
+    with pytest.raises(ValueError, match="not supported"):
+        Events(by_metric, needed=BRANCH_MISSES).counts(out)
+    assert Events(by_metric).counts(tmp_path / "nowhere") == {}
+
+
+def test_several_events_of_a_command_and_of_a_process_are_counted_at_once(tmp_path: Path) -> None:
+    events, out = Events({CYCLES: "task-clock", CACHE_MISSES: "page-faults"}), tmp_path / "perf.csv"
+    assert run(events.command(["sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"], out)).ok
+    assert all(count > 0 for count in events.counts(out).values())
+    with Guarded(BUSY) as busy, events.watch(busy.pid, tmp_path) as counting:
+        before = _fresh_cpu_ns(busy.pid)
+        while clock.cpu_ns(busy.pid) - before < 5_000_000:
+            pass
+    assert counting.values.keys() == {CYCLES, CACHE_MISSES}
+    assert counting.values[CYCLES] >= 4.5
+
+
+def test_what_is_only_recorded_never_fails_a_probe(tmp_path: Path) -> None:
+    with Guarded(["true"]) as gone:
+        gone.wait()
+    for events in (Events({CYCLES: "task-clock"}), Events({CYCLES: "no-such-event"})):
+        with events.watch(gone.pid, tmp_path) as counting:
+            pass
+        assert counting.values == {}
+    with pytest.raises(ZeroDivisionError), Events({CYCLES: "task-clock"}).watch(gone.pid, tmp_path):
+        _ = 1 / 0
+
+
+@pytest.mark.usefixtures("afresh")
+def test_each_event_is_tried_by_itself_and_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = fake_perf.install(tmp_path, monkeypatch, ("cycles:u", "branch-misses:u"))
+    for _ in range(2):
+        found = recorder()
+        assert found is not None
+        assert found.by_metric == {CYCLES: "cycles:u", BRANCH_MISSES: "branch-misses:u"}
+    assert asked.read_text().splitlines() == list(RECORDED.values())
+
+
+@pytest.mark.usefixtures("afresh")
+def test_nothing_is_recorded_where_perf_has_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_perf.install(tmp_path, monkeypatch, ())
+    assert recorder() is None
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    supported.cache_clear()
+    assert recorder() is None
+
+
+@pytest.mark.usefixtures("afresh")
+def test_the_hardware_counter_counts_the_other_events_in_the_same_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_perf.install(tmp_path, monkeypatch)
+    out = tmp_path / "perf.csv"
+    assert run(Perf().command(["true"], out)).ok
+    counts = Perf().counts(out)
+    assert counts == {INSTRUCTIONS: 700_000, CYCLES: 900_000, BRANCH_MISSES: 5000, CACHE_MISSES: 3000}
+    assert Perf().read(out).total == 700_000
+    with Guarded(BUSY) as busy, Perf().watch(busy.pid, tmp_path) as counting:
+        pass
+    assert counting.values == counts
+
+
+def test_what_this_host_records_really_counts() -> None:
+    assert set(supported()) <= set(HARDWARE)
 
 
 def test_trials_tell_the_truth_about_this_host() -> None:

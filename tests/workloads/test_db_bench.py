@@ -3,15 +3,27 @@ import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import fake_perf
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cpubisect.base.errors import UserError
-from cpubisect.base.metrics import CONTEXT_SWITCHES, CPU, INSTRUCTIONS, QPS, Counter
+from cpubisect.base.metrics import (
+    BRANCH_MISSES,
+    CACHE_MISSES,
+    CONTEXT_SWITCHES,
+    CPU,
+    CYCLES,
+    HARDWARE,
+    INSTRUCTIONS,
+    QPS,
+    Counter,
+)
 from cpubisect.base.process import Finished
 from cpubisect.base.version import Version
 from cpubisect.workloads.counters import perf
+from cpubisect.workloads.counters.hardware import supported
 from cpubisect.workloads.db_bench import WORKLOAD, parse_qps, why
 from cpubisect.workloads.db_bench_command import CommandLines, Span, Step, flags, parse_load
 from cpubisect.workloads.db_bench_tests import SHAPES
@@ -73,7 +85,7 @@ def measured(artifact: Path, scratch: Path, test: str = "readrandom", **given: s
 
 def test_all_metrics_of_one_probe(build: Build, tmp_path: Path) -> None:
     samples = WORKLOAD.probe(request(build(), tmp_path))
-    assert samples.values.keys() == {INSTRUCTIONS, CPU, CONTEXT_SWITCHES, QPS}
+    assert samples.values.keys() - HARDWARE == {INSTRUCTIONS, CPU, CONTEXT_SWITCHES, QPS}
     assert len(samples.values[INSTRUCTIONS]) == 1
     assert len(samples.values[CPU]) == len(samples.values[QPS]) == 2
     assert samples.values[QPS] == (500000.0, 500000.0)
@@ -87,7 +99,7 @@ def test_all_metrics_of_one_probe(build: Build, tmp_path: Path) -> None:
 
 def test_what_is_not_asked_for_is_not_measured(build: Build, tmp_path: Path) -> None:
     samples = WORKLOAD.probe(request(build(), tmp_path, counter=Counter.NONE))
-    assert samples.values.keys() == {CPU, CONTEXT_SWITCHES, QPS}
+    assert samples.values.keys() - HARDWARE == {CPU, CONTEXT_SWITCHES, QPS}
     assert not samples.profile
 
 
@@ -100,6 +112,24 @@ def test_the_hardware_counter_counts_or_says_why_not(build: Build, tmp_path: Pat
     else:
         # A thousand rounds of a loop of a few instructions.
         assert all(3000 < cost < 10000 for cost in WORKLOAD.probe(asked).values[INSTRUCTIONS])
+
+
+@pytest.mark.parametrize("counter", [Counter.CALLGRIND, Counter.HARDWARE, Counter.NONE])
+def test_events_of_the_hardware_are_recorded_with_the_clock_by_any_counter(
+    build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counter: Counter
+) -> None:
+    fake_perf.install(tmp_path, monkeypatch, ("cycles:u", "instructions:u", "branch-misses:u"))
+    try:
+        values = WORKLOAD.probe(request(build(), _below(tmp_path, "probe"), counter=counter)).values
+        counted = WORKLOAD.probe(request(build(), _below(tmp_path, "count"), counter=counter, clock=False)).values
+    finally:
+        supported.cache_clear()
+    assert values[CYCLES] == (900.0, 900.0)
+    assert values[BRANCH_MISSES] == (5.0, 5.0)
+    assert CACHE_MISSES not in values
+    hardware = INSTRUCTIONS if counter is Counter.HARDWARE else HARDWARE[1]
+    assert values[hardware] == (700.0, 700.0)
+    assert (CYCLES in counted) == (counter is Counter.HARDWARE)
 
 
 def test_a_planted_step_shows_with_its_size_and_its_function(build: Build, tmp_path: Path) -> None:

@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import fake_perf
 import pytest
 from mariadb_artifact import SMALL, link_artifact, server_version, small_options
 
 from cpubisect.base.errors import UserError
-from cpubisect.base.metrics import CONTEXT_SWITCHES, CPU, INSTRUCTIONS, QPS, Counter
+from cpubisect.base.metrics import CACHE_MISSES, CONTEXT_SWITCHES, CPU, CYCLES, HARDWARE, INSTRUCTIONS, QPS, Counter
 from cpubisect.search.ends import IGNORED_VARIABLES
+from cpubisect.workloads.counters.hardware import supported
 from cpubisect.workloads.mysql.client import Client, Report, parse_report, telling_line
 from cpubisect.workloads.mysql.installation import Installation, Place, initialise, short_directory
 from cpubisect.workloads.mysql.plan import Plan
@@ -268,7 +270,7 @@ def point_query(artifact: Path, tmp_path_factory: pytest.TempPathFactory) -> Sam
 
 def test_a_probe_has_every_metric(point_query: Samples) -> None:
     values = point_query.values
-    assert values.keys() == {INSTRUCTIONS, CPU, CONTEXT_SWITCHES, QPS}
+    assert values.keys() - HARDWARE == {INSTRUCTIONS, CPU, CONTEXT_SWITCHES, QPS}
     assert [len(values[metric]) for metric in (INSTRUCTIONS, CPU, CONTEXT_SWITCHES, QPS)] == [2, 1, 1, 1]
     # Server and client take turns: about one switch for each query.
     assert 0.5 < values[CONTEXT_SWITCHES][0] < 3
@@ -276,6 +278,20 @@ def test_a_probe_has_every_metric(point_query: Samples) -> None:
     assert point_query.variables["character_set_server"] == "latin1"
     assert any("valgrind" in command for command in point_query.commands)
     assert point_query.seconds > 0
+
+
+def test_events_of_the_hardware_are_recorded_with_the_clock(
+    artifact: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "probe").mkdir()
+    fake_perf.install(tmp_path, monkeypatch, ("cycles:u", "cache-misses:u"))
+    try:
+        asked = _request(artifact, tmp_path / "probe", "point-query", clock=True)
+        values = WORKLOAD.probe(replace(asked, counter=Counter.NONE)).values
+    finally:
+        supported.cache_clear()
+    assert values.keys() == {CPU, CONTEXT_SWITCHES, QPS, CYCLES, CACHE_MISSES}
+    assert values[CYCLES][0] == pytest.approx(300 * values[CACHE_MISSES][0])
 
 
 def test_the_profile_is_what_the_instructions_are_made_of(point_query: Samples) -> None:

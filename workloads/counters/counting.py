@@ -95,19 +95,36 @@ class InstructionCounter(ABC):
 
 
 class Count(Protocol):
-    """What was counted while a process was watched; `value` is set when that is over."""
+    """What was counted while a process was watched, by metric: `values` is set when that is over."""
 
-    value: float
+    values: Mapping[str, float]
+
+
+class Companion(Protocol):
+    """Counts beside the clock, in the same runs."""
+
+    def command(self, argv: Sequence[str | os.PathLike[str]], out: Path) -> tuple[str, ...]:
+        """The command line that runs `argv` to its end and leaves the counts in `out`."""
+
+    def counts(self, out: Path) -> Mapping[str, float]:
+        """What a command left in `out`, by metric; raises ValueError or OSError that says why it is no count."""
+
+    def watch(self, pid: int, scratch: Path) -> AbstractContextManager[Count]:
+        """Counts a running process, all its threads, for as long as the `with` block lasts; raises ProbeError."""
 
 
 class LightCounter(InstructionCounter):
-    """Does not slow what it counts, so that it counts beside the clock, in the same runs."""
+    """Does not slow what it counts, so that it is a companion of the clock."""
+
+    @abstractmethod
+    def counts(self, out: Path) -> Mapping[str, float]:
+        """What a command left in `out`, by metric, instructions among them; raises as `read` does."""
 
     @abstractmethod
     def watch(self, pid: int, scratch: Path) -> AbstractContextManager[Count]:
         """Counts a running process, all its threads, for as long as the `with` block lasts.
 
-        ProbeError is raised on entry if counting does not begin, on leaving if nothing was counted.
+        ProbeError is raised on entry if counting does not begin, on leaving if no instructions were counted.
         """
 
 
