@@ -18,7 +18,7 @@ import click
 
 from cpubisect.attach.command import AttachCommand
 from cpubisect.base.errors import UserError
-from cpubisect.base.metrics import COUNTERS, Counter
+from cpubisect.base.metrics import COUNTERS, Counter, Simulation
 from cpubisect.command import Commands
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.records.registry import RESUMABLE, Registry
@@ -85,6 +85,10 @@ def main() -> None:
     help=f"How to count instructions; only {' or '.join(c for c in COUNTERS if c.tells_functions)} tells functions "
     f"[default: {' where it works, else '.join(COUNTERS)}].",
 )  # fmt: skip
+@click.option(
+    "--cache-sim", is_flag=True, help="Let callgrind simulate caches, and record their misses with each count."
+)
+@click.option("--branch-sim", is_flag=True, help="Let callgrind predict branches, and record how often that is wrong.")
 @click.option("--find", type=click.Choice([f.value for f in Find]), default="regression", show_default=True)
 @click.option("--set", "given", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="Any parameter of the test.")
 @click.option("--rows", type=click.IntRange(1), help="Rows or keys of the data; same as --set rows=N.")
@@ -123,6 +127,8 @@ def start(as_json: bool, quiet: bool, **options: Any) -> None:
     registry = Registry.open()
     options["metric"], options["find"] = MetricChoice(options["metric"]), Find(options["find"])
     options["counter"] = Counter(options["counter"]) if options["counter"] else None
+    asked_for = {one: options.pop(one.replace("-", "_")) for one in Simulation}
+    options["simulations"] = tuple(one for one in Simulation if asked_for[one])
     with Display(quiet=quiet) as display:
         question = ask(registry.home, Ask(**options), display)
     bisection = begin(registry, question)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from cpubisect.base.metrics import COUNTERS
+from cpubisect.base.metrics import COUNTERS, Simulation
 from cpubisect.records.store import Host, Repair
 from cpubisect.search.question import Find, MetricChoice
 from cpubisect.search.stats import Level
@@ -324,6 +324,9 @@ class Request(BaseModel):
     toolchain: str | None = Field(default=None, max_length=100)
     counter: str | None = Field(
         default=None, pattern=f"^({'|'.join(COUNTERS)})$", description="default: the host's best"
+    )
+    simulations: list[Simulation] = Field(
+        default=[], max_length=len(Simulation), description="what callgrind simulates"
     )
 
 

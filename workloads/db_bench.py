@@ -42,7 +42,7 @@ from cpubisect.base.metrics import CONTEXT_SWITCHES, CPU, INSTRUCTIONS, QPS
 from cpubisect.base.process import Finished, run
 from cpubisect.base.tools import Tool
 from cpubisect.workloads.addresses import fixed_addresses
-from cpubisect.workloads.counters.choice import counter_of
+from cpubisect.workloads.counters.choice import counter_for
 from cpubisect.workloads.counters.counting import (
     Companion,
     HeavyCounter,
@@ -64,7 +64,7 @@ _TELLING = re.compile(
     re.IGNORECASE,
 )
 _Read = TypeVar("_Read")
-_NOISE = re.compile(r"^(\.\.\. finished|==\d+==|Set seed to|DB path:)")
+_NOISE = re.compile(r"^(\.\.\. finished|==\d+==|--\d+--|Set seed to|DB path:)")
 
 
 class DbBench:
@@ -100,10 +100,10 @@ class DbBench:
         runs.load()
         values: dict[str, tuple[float, ...]] = {}
         counted = PerOperation(0.0, {}, {}, {})
-        counter = counter_of(request.counter) if request.instructions else None
+        counter = counter_for(request)
         if isinstance(counter, HeavyCounter):
             counted = runs.count(counter)
-            values[INSTRUCTIONS] = (counted.total,)
+            values |= {metric: (cost,) for metric, cost in {INSTRUCTIONS: counted.total, **counted.others}.items()}
         light = counter if isinstance(counter, LightCounter) else None
         if request.clock or light:
             companion = light or recorder()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from cpubisect.base.metrics import Counter
+from cpubisect.base.metrics import Counter, Simulation
 from cpubisect.base.tools import Tool
 from cpubisect.base.version import Version
 
@@ -40,7 +40,8 @@ class Test:
 @dataclass(frozen=True)
 class ProbeRequest:
     """One probe to make: `artifact` is a build's output directory, `parameters` the test's defaults with the user's
-    settings applied; `scratch` is an empty private directory; `instructions` and `clock` say what is wanted."""
+    settings applied; `scratch` is an empty private directory; `instructions` and `clock` say what is wanted,
+    `simulations` what the counter is to simulate with the former."""
 
     artifact: Path
     version: Version
@@ -50,6 +51,7 @@ class ProbeRequest:
     scratch: Path
     instructions: bool = True
     clock: bool = True
+    simulations: tuple[Simulation, ...] = ()
 
 
 @dataclass(frozen=True)

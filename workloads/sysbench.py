@@ -30,7 +30,7 @@ from cpubisect.base.metrics import CONTEXT_SWITCHES, CPU, INSTRUCTIONS, QPS
 from cpubisect.base.tools import Tool
 from cpubisect.workloads.addresses import OWN_HEAPS, fixed_addresses
 from cpubisect.workloads.counters import clock
-from cpubisect.workloads.counters.choice import counter_of
+from cpubisect.workloads.counters.choice import counter_for
 from cpubisect.workloads.counters.counting import (
     STEADY_PERCENT,
     STEADY_WRITES_PERCENT,
@@ -97,13 +97,13 @@ class Sysbench:
         values: dict[str, tuple[float, ...]] = {}
         counted = _Counted()
         commands: list[str] = []
-        counter = counter_of(request.counter) if request.instructions else None
+        counter = counter_for(request)
         with short_directory(request.scratch) as sockets:
             servers = _Servers.of(request, sockets)
             loaded, variables = _load(servers)
             if isinstance(counter, HeavyCounter):
                 counted = _count(servers, loaded, commands, counter)
-                values[INSTRUCTIONS] = counted.costs
+                values |= counted.costs
             light = counter if isinstance(counter, LightCounter) else None
             if request.clock or light:
                 values |= _time(servers, loaded, commands, light or recorder())
@@ -153,10 +153,10 @@ class _Servers:
 
 @dataclass(frozen=True)
 class _Counted:
-    """Instructions per query of the counts that agree, and their mean profiles: self cost, with what libraries did, by
-    call; `note` says it if they do not agree."""
+    """What the counts that agree say: instructions per query and what was simulated, by metric, and mean profiles: self
+    cost, with what libraries did, by call; `note` says it if they do not agree."""
 
-    costs: tuple[float, ...] = ()
+    costs: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     profile: Mapping[str, float] = field(default_factory=dict)
     attributed: Mapping[str, float] = field(default_factory=dict)
     calls: Mapping[tuple[str, str], float] = field(default_factory=dict)
@@ -238,8 +238,9 @@ def _count(servers: _Servers, loaded: Place, commands: list[str], counter: Heavy
         words = client.run_command(seed=FIRST_SEED, events=events_for(plan.queries, queries_per_event), seconds=0)
         commands += [" ".join(server.command), " ".join(words)]
     counted = steady.counts
+    simulated = {metric: tuple(one.others[metric] for one in counted) for metric in counted[0].others}
     return _Counted(
-        tuple(one.total for one in counted),
+        {INSTRUCTIONS: tuple(one.total for one in counted), **simulated},
         _mean([one.functions for one in counted]),
         _mean([one.attributed for one in counted]),
         _mean([one.calls for one in counted]),

@@ -9,6 +9,10 @@ CPU = "cpu us/query"
 CONTEXT_SWITCHES = "context-switches/query"
 QPS = "qps"
 
+L1_MISSES = "l1-misses/query"
+LL_MISSES = "ll-misses/query"
+MISPREDICTIONS = "branch-mispredictions/query"
+
 CYCLES = "cycles/query"
 HARDWARE_INSTRUCTIONS = "hw-instructions/query"
 BRANCH_MISSES = "branch-misses/query"
@@ -19,7 +23,19 @@ HARDWARE = (CYCLES, HARDWARE_INSTRUCTIONS, BRANCH_MISSES, CACHE_MISSES)
 WITH_CLOCK = (CONTEXT_SWITCHES, QPS, *HARDWARE)
 """What is sampled in the runs of which CPU time is taken."""
 
-METRICS = (INSTRUCTIONS, CPU, *WITH_CLOCK)
+
+class Simulation(StrEnum):
+    """What a counter can simulate beside counting instructions; the value is the name of its option."""
+
+    CACHE = "cache-sim"
+    BRANCH = "branch-sim"
+
+
+SIMULATED = {L1_MISSES: Simulation.CACHE, LL_MISSES: Simulation.CACHE, MISPREDICTIONS: Simulation.BRANCH}
+"""What is counted in a simulation, and in which: misses of the first-level caches and of the last level, instructions
+and data together, and conditional and indirect branches that were predicted wrong."""
+
+METRICS = (INSTRUCTIONS, *SIMULATED, CPU, *WITH_CLOCK)
 
 
 class Counter(StrEnum):
@@ -36,6 +52,11 @@ class Counter(StrEnum):
     @property
     def tells_functions(self) -> bool:
         """Whether its counts are by function, with the calls between them."""
+        return self is Counter.CALLGRIND
+
+    @property
+    def simulates(self) -> bool:
+        """Whether it can simulate caches and branches."""
         return self is Counter.CALLGRIND
 
 

@@ -233,11 +233,15 @@ def _question(told: Bisection) -> Facts:
             ("test", joined(told.tests)),
             ("repository", told.origin or told.repository),
             *((end, f"{known.called} ({known.sha[:12]})") for end, known in (("good", told.good), ("bad", told.bad))),
-            ("searched", f"{told.find}, metric {told.metric}, counter {told.counter}"),
+            ("searched", f"{told.find}, metric {told.metric}, counter {_counter(told)}"),
             *(("regime", prefix(test, told.tests) + regime) for test, regime in told.regime.items()),
             *(("settings", prefix(test, told.tests) + given) for test, given in settings.items()),
         ]
     )
+
+
+def _counter(told: Bisection) -> str:
+    return f"{told.counter} with {' and '.join(told.simulations)}" if told.simulations else str(told.counter)
 
 
 def _cost(totals: Totals) -> Facts:

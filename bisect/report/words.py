@@ -39,6 +39,7 @@ def reproduce(asked: Asked) -> list[str]:
     for option, value in options:
         if value is not None:
             words += [option, str(value)]
+    words += [f"--{simulation}" for simulation in asked.simulations]
     for name, setting in sorted(asked.given.items()):
         words += ["--set", f"{name}={setting}"]
     return words

@@ -459,6 +459,7 @@ class HostLab:
             scratch=work,
             instructions=not purpose.only_clock and self.counts_instructions,
             clock=purpose.clocks,
+            simulations=self.question.simulations,
         )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from cpubisect.base.metrics import Counter
+from cpubisect.base.metrics import Counter, Simulation
 from cpubisect.base.plain import Plain
 
 
@@ -35,7 +35,8 @@ class Question(Plain):
     `parameters` are, per test, its settings with those of the user's, `given`, that it knows applied; `min_step` is
     the smallest step wanted, in percent, or None for the default; `toolchain` is a name of the matrix or None for its
     preference; `matrix` is the path of the compiler matrix in use; `jobs` compile at once; `counter` is how
-    instructions are to be counted, None for the best that the host has; `first` says that the largest step is enough.
+    instructions are to be counted, None for the best that the host has; `simulations` are what that simulates beside,
+    in every count; `first` says that the largest step is enough.
     """
 
     engine: str
@@ -55,3 +56,4 @@ class Question(Plain):
     jobs: int = 2
     counter: Counter | None = None
     first: bool = False
+    simulations: tuple[Simulation, ...] = ()

@@ -8,7 +8,7 @@ from pathlib import Path
 from cpubisect.base.engine import Engine
 from cpubisect.base.errors import UserError
 from cpubisect.base.home import Home
-from cpubisect.base.metrics import Counter
+from cpubisect.base.metrics import Counter, Simulation
 from cpubisect.builders.catalog import builder_of
 from cpubisect.builders.recipes.matrix import Matrix, locate_matrix
 from cpubisect.builders.recipes.toolchain import find_ccache, installed_toolchains
@@ -41,6 +41,7 @@ class Ask:
     jobs: int
     counter: Counter | None = None
     first: bool = False
+    simulations: tuple[Simulation, ...] = ()
 
 
 def ask(home: Home, asked: Ask, watch: Watch) -> Question:
@@ -48,8 +49,8 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
     for name in (asked.good, asked.bad):
         if name.startswith("-") or not name.strip():
             raise UserError(f"{name!r} is not a commit", "give a version, tag, branch or commit")
-    if asked.counter is not None:
-        choose(examine(), asked.counter)
+    if asked.counter is not None or asked.simulations:
+        choose(examine(), asked.counter, asked.simulations)
     matrix = Matrix.load(asked.matrix)
     url = _url(matrix, asked)
     path = mirror_of(home, url) if url else Path(asked.repo or ".").expanduser().resolve()
@@ -84,6 +85,7 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
         jobs=asked.jobs,
         counter=asked.counter,
         first=asked.first,
+        simulations=asked.simulations,
     )
 
 

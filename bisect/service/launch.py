@@ -71,7 +71,7 @@ def lab_of(registry: Registry, bisection: int, watch: Watch) -> HostLab:
     matrix = Matrix.load(Path(question.matrix))
     engine = matrix.engine(question.engine)
     tests = tuple(find_test(engine, name) for name in question.tests)
-    counter = Counter(row.counter) if row.counter else choose(examine(), question.counter).counter
+    counter = Counter(row.counter) if row.counter else choose(examine(), question.counter, question.simulations).counter
     if counter is Counter.NONE and question.metric is MetricChoice.INSTRUCTIONS:
         raise UserError("this host cannot count instructions", "`bisect doctor` says why; or use --metric cpu")
     if row.counter is None:

@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from cpubisect.base.metrics import Counter
+from cpubisect.base.metrics import Counter, Simulation
 from cpubisect.base.plain import Plain
 from cpubisect.records.store import Host, Repair
 from cpubisect.search.ends import ChangedVariable
@@ -33,7 +33,8 @@ class End(Plain):
 class Asked(Plain):
     """A bisection and what it asks: `state` is the one that it is really in; `origin` is the public URL of the clone at
     `repository`, empty if it has none; `parameters` are the settings of each test, of which the user gave `given`;
-    `counter_asked` is how instructions were to be counted, None for the best; `min_step` is in percent."""
+    `counter_asked` is how instructions were to be counted, None for the best, and `simulations` what was simulated with
+    that; `min_step` is in percent."""
 
     id: int
     state: str
@@ -50,6 +51,7 @@ class Asked(Plain):
     toolchain: str | None
     metric: MetricChoice
     counter_asked: Counter | None
+    simulations: tuple[Simulation, ...]
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,7 @@ def asked(registry: Registry, row: BisectionRow) -> Asked:
         toolchain=question.toolchain,
         metric=question.metric,
         counter_asked=question.counter,
+        simulations=question.simulations,
     )
 
 

@@ -176,5 +176,5 @@ def test_a_seek_costs_far_more_at_the_bad_end(built: Built, tmp_path: Path) -> N
             finished, profile = callgrind.count(command, tmp_path / f"{tree.name}-{reads}.out")
             assert profile is not None, finished.output
             profiles.append(profile)
-        costs.append(counting.slope(profiles[0], profiles[1], 100)[0])
+        costs.append(counting.slope(profiles[0], profiles[1], 100).total)
     assert costs[1] > 1.1 * costs[0]

@@ -7,8 +7,11 @@ import pytest
 from click.testing import CliRunner
 from small_bisections import BENCH, ask, cost, history, percent, said, tree, verdict_of
 
-from cpubisect.base.metrics import COUNTERS
+from cpubisect.base.metrics import COUNTERS, SIMULATED
 from cpubisect.cli import main
+from cpubisect.records.registry import Registry
+from cpubisect.report import render as report
+from cpubisect.report.form import Form
 from cpubisect.report.words import reproduce
 from cpubisect.service import launch
 from cpubisect.views.bisection import Bisection
@@ -201,15 +204,26 @@ def test_without_a_counter_instructions_cannot_be_asked_for(
     assert "cannot count instructions" in result.stderr
 
 
-def test_functions_are_told_where_callgrind_is_asked_for_beside_a_hardware_counter(
+def test_functions_are_told_where_callgrind_counts_beside_a_hardware_counter(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(launch, "examine", lambda: dict.fromkeys(COUNTERS, ""))
     shas = history(tree(1000), cost(1200)).write(tmp_path / "kv")
-    data = ask(tmp_path / "kv", shas[1], "main", "--counter", "callgrind", home=home)
+    data = ask(tmp_path / "kv", shas[1], "main", home=home)
     assert data["counter"] == "callgrind"
     assert verdict_of(data)["culprits"][0]["functions"]
-    assert "--counter callgrind" in " ".join(reproduce(Bisection.from_json(data)))
+
+
+def test_what_was_simulated_is_recorded_with_every_count_and_told(home: Path, tmp_path: Path) -> None:
+    shas = history(tree(1000), cost(1200)).write(tmp_path / "kv")
+    data = ask(tmp_path / "kv", shas[1], "main", "--counter", "callgrind", "--branch-sim", "--cache-sim", home=home)
+    assert data["simulations"] == ["cache-sim", "branch-sim"]
+    for commit in data["commits"]:
+        assert commit["values"]["readrandom"].keys() >= SIMULATED.keys()
+    asked_again = " ".join(reproduce(Bisection.from_json(data)))
+    assert "--counter callgrind --cache-sim --branch-sim" in asked_again
+    written = report.render(Registry.open(), int(data["id"]), Form.TEXT).decode()
+    assert "counter callgrind with cache-sim and branch-sim" in " ".join(written.split())
 
 
 def test_a_failed_build_is_tried_again_by_another_bisection(home: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from questions import question
 
-from cpubisect.base.metrics import CPU, INSTRUCTIONS, Counter
+from cpubisect.base.metrics import CPU, INSTRUCTIONS, Counter, Simulation
 from cpubisect.search.ends import ChangedVariable
 from cpubisect.search.question import Find, MetricChoice, Question
 from cpubisect.search.stats import Step
@@ -65,6 +65,7 @@ def test_a_question_comes_back_with_its_list_of_tests(tests: tuple[str, ...]) ->
         find=Find.IMPROVEMENT,
         min_step=2.0,
         counter=Counter.HARDWARE,
+        simulations=tuple(Simulation),
     )
     stored = json.loads(json.dumps(asked.to_json()))
     assert stored["tests"] == list(tests)
@@ -75,7 +76,7 @@ def test_a_question_comes_back_with_its_list_of_tests(tests: tuple[str, ...]) ->
 
 def test_a_question_of_before_a_counter_could_be_chosen_comes_back() -> None:
     stored = question().to_json()
-    del stored["counter"]
+    del stored["counter"], stored["simulations"]
     assert Question.from_json({**stored, "of another program": 1}) == question()
 
 

@@ -20,9 +20,37 @@ static volatile uint64_t sink;
 static char undefok[4096] = ",", benchmarks[4096], db[4096];
 static long num = 10, reads = -1, writes = -1, use_existing_db = 0, log_next = 0;
 
+#if defined STRIDE
+/* As many instructions with any stride, and as many lines of memory as it makes. */
+static volatile char memory[1 << 25];
+static uint64_t at = 0;
+static NOINLINE void lookup(void) {
+  for (int i = 0; i < LOOKUP; i++) { sink += memory[at]; at = (at + STRIDE) & (sizeof memory - 1); }
+}
+#elif defined SORTED
+/* As many instructions in any order: 512 branches of 1024 are taken, the first ones or any. */
+static volatile char taken[1024];
+static NOINLINE void lookup(void) {
+  for (int i = 0; i < LOOKUP; i++) { if (taken[i & 1023]) sink += i; else sink -= i; }
+}
+#else
 static NOINLINE void lookup(void) { for (int i = 0; i < LOOKUP; i++) sink += i; }
+#endif
 static NOINLINE void encode(void) { for (int i = 0; i < 500; i++) sink += i; }
-static NOINLINE void open_db(void) { for (int i = 0; i < 200000; i++) sink += i; }
+static NOINLINE void open_db(void) {
+  for (int i = 0; i < 200000; i++) sink += i;
+#ifdef SORTED
+  uint32_t chance = 1;
+  for (int i = 0; i < 1024; i++) taken[i] = i < 512;
+  for (int i = 1023; i > 0 && !SORTED; i--) {
+    chance = chance * 1664525u + 1013904223u;
+    int other = (chance >> 8) % (i + 1);
+    char kept = taken[i];
+    taken[i] = taken[other];
+    taken[other] = kept;
+  }
+#endif
+}
 #ifdef EXTRA
 static NOINLINE void added_function(void) { for (int i = 0; i < 100; i++) sink += i; }
 #endif

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cpubisect.base.metrics import L1_MISSES, LL_MISSES, MISPREDICTIONS, Simulation
 from cpubisect.base.process import run
 from cpubisect.workloads.counters.callgrind import command, count, normalise, parse_profile
 from cpubisect.workloads.counters.counting import LEAST_CALL, Profile, slope
@@ -75,6 +76,37 @@ def test_a_call_without_an_object_stays_in_its_callers() -> None:
 def test_other_events_and_instruction_positions() -> None:
     text = "positions: instr line\nevents: Dr Ir Dw\n\nfn=main\n0x40 3 1 10 9\n+4 * 2 5\ntotals: 3 15 9\n"
     assert parse_profile(text) == Profile(15, {"main": 15})
+
+
+SIMULATED = """\
+events: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw Bc Bcm Bi Bim
+
+fn=(1) main
+125 10 0 0 1 0 0 1
+cfn=(2) get
+calls=1 1
++1 90 20 9 3 5 7 2 4 6 8 3
++1 5
+fn=(2)
+1 90 20 9 3 5 7 2 4 6 8 3
+totals: 105 20 9 4 5 7 3 4 6 8 3
+"""
+
+
+def test_what_was_simulated_is_told_in_total_and_trailing_zeros_are_left_out() -> None:
+    profile = parse_profile(SIMULATED)
+    assert profile.others == {L1_MISSES: 16, LL_MISSES: 13, MISPREDICTIONS: 3}
+    assert profile == Profile(105, {"main": 15, "get": 90}, {("main", "get"): 90}, frozenset(), profile.others)
+
+
+def test_only_metrics_whose_events_are_all_there_are_told() -> None:
+    text = SIMULATED.replace(" Bc Bcm Bi Bim", " Bc Bcm").replace(" ILmr", " other")
+    assert parse_profile(text).others == {L1_MISSES: 16}
+
+
+def test_totals_of_others_are_per_operation_too() -> None:
+    low, high = Profile(100, others={L1_MISSES: 10}), Profile(300, others={L1_MISSES: 50, LL_MISSES: 1})
+    assert slope(low, high, 20).others == {L1_MISSES: 2.0}
 
 
 def test_parts_in_one_text_are_added_up() -> None:
@@ -239,6 +271,20 @@ def test_toggle_counts_only_inside_the_function(program: Path, tmp_path: Path) -
     profile = parse_profile(out.read_text())
     assert {"operation", "fib"} <= profile.functions.keys()
     assert not {"once", "main"} & profile.functions.keys()
+
+
+@pytest.mark.parametrize("simulations", [(Simulation.CACHE,), (Simulation.BRANCH,), tuple(Simulation)])
+def test_a_simulation_is_of_one_function_too(
+    program: Path, tmp_path: Path, simulations: tuple[Simulation, ...]
+) -> None:
+    out = tmp_path / "out"
+    assert run(command([program, "200"], out, toggle="operation", simulations=simulations)).ok
+    profile = parse_profile(out.read_text())
+    wanted = {L1_MISSES, LL_MISSES} if Simulation.CACHE in simulations else set()
+    assert profile.others.keys() == wanted | ({MISPREDICTIONS} if Simulation.BRANCH in simulations else set())
+    assert all(0 < count < profile.total for count in profile.others.values())
+    if Simulation.CACHE in simulations:
+        assert "desc: LL cache: 8388608 B, 64 B, 16-way associative" in out.read_text()
 
 
 def test_a_failing_command_has_no_profile(tmp_path: Path) -> None:

@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpubisect.base.errors import UserError
-from cpubisect.base.metrics import BRANCH_MISSES, CACHE_MISSES, COUNTERS, CYCLES, HARDWARE, INSTRUCTIONS, Counter
+from cpubisect.base.metrics import (
+    BRANCH_MISSES,
+    CACHE_MISSES,
+    COUNTERS,
+    CYCLES,
+    HARDWARE,
+    INSTRUCTIONS,
+    Counter,
+    Simulation,
+)
 from cpubisect.base.process import Guarded, run
 from cpubisect.workloads.check import Files, Status
 from cpubisect.workloads.counters import clock
@@ -46,6 +55,16 @@ def test_a_counter_that_is_asked_for_is_taken_or_refused() -> None:
     assert choose(problems("", ""), Counter.HARDWARE).counter is Counter.HARDWARE
     with pytest.raises(UserError, match="perf does not count here \\(not supported\\)"):
         choose(problems("not supported", ""), Counter.HARDWARE)
+
+
+def test_what_does_not_simulate_is_refused_where_that_is_asked_for() -> None:
+    both = tuple(Simulation)
+    assert choose(problems("", ""), None, both).counter is Counter.CALLGRIND
+    with pytest.raises(UserError, match=r"only callgrind simulates caches and branches \(perf was asked for\)"):
+        choose(problems("", ""), Counter.HARDWARE, both)
+    for hardware in ("", "not supported"):
+        with pytest.raises(UserError, match=r"only callgrind simulates .*valgrind is not installed"):
+            choose(problems(hardware, "valgrind is not installed"), None, both)
 
 
 @pytest.mark.parametrize(

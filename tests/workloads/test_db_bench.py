@@ -17,8 +17,12 @@ from cpubisect.base.metrics import (
     CYCLES,
     HARDWARE,
     INSTRUCTIONS,
+    L1_MISSES,
+    LL_MISSES,
+    MISPREDICTIONS,
     QPS,
     Counter,
+    Simulation,
 )
 from cpubisect.base.process import Finished
 from cpubisect.base.version import Version
@@ -70,13 +74,15 @@ def request(
     counter: Counter = Counter.CALLGRIND,
     instructions: bool = True,
     clock: bool = True,
+    simulations: tuple[Simulation, ...] = (),
     **given: str,
 ) -> ProbeRequest:
     chosen = named(test)
     own = {name: text for name, text in QUICK.items() if name != "load" or chosen.parameters["load"]}
     own |= {name.replace("__", "."): text for name, text in given.items()}
     parameters = {**chosen.parameters, **own}
-    return ProbeRequest(artifact, Version((8, 8, 1)), chosen, parameters, counter, scratch, instructions, clock)
+    asked = (chosen, parameters, counter, scratch, instructions, clock, simulations)
+    return ProbeRequest(artifact, Version((8, 8, 1)), *asked)
 
 
 def measured(artifact: Path, scratch: Path, test: str = "readrandom", **given: str) -> Samples:
@@ -140,6 +146,44 @@ def test_a_planted_step_shows_with_its_size_and_its_function(build: Build, tmp_p
     grown = {name: after.profile[name] - before.profile.get(name, 0) for name in after.profile}
     assert max(grown, key=lambda name: grown[name]) == "lookup"
     assert "open_db" not in before.profile, "what is done once is no part of an operation"
+
+
+@pytest.mark.parametrize(
+    ("simulation", "defines", "grown"),
+    [
+        # A lookup takes 1,024 steps; 64 bytes are a line.
+        (Simulation.CACHE, ("LOOKUP=1024", "STRIDE=1", "STRIDE=64"), {L1_MISSES: (16, 1024), LL_MISSES: (16, 1024)}),
+        (Simulation.CACHE, ("LOOKUP=1024", "STRIDE=-1", "STRIDE=-8"), {L1_MISSES: (16, 128), LL_MISSES: (16, 128)}),
+        (Simulation.BRANCH, ("LOOKUP=1024", "SORTED=1", "SORTED=0"), {MISPREDICTIONS: (2, 400)}),
+    ],
+)
+def test_what_instructions_do_not_see_shows_in_a_simulation(
+    build: Build,
+    tmp_path: Path,
+    simulation: Simulation,
+    defines: tuple[str, str, str],
+    grown: Mapping[str, tuple[float, float]],
+) -> None:
+    loops, good, bad = defines
+    before, after = (
+        WORKLOAD.probe(
+            request(build(loops, define), _below(tmp_path, name), clock=False, simulations=(simulation,))
+        ).values
+        for name, define in (("before", good), ("after", bad))
+    )
+    assert before.keys() == after.keys() == {INSTRUCTIONS, *grown}
+    assert after[INSTRUCTIONS][0] == pytest.approx(before[INSTRUCTIONS][0], rel=1e-4)
+    for metric, (few, many) in grown.items():
+        assert before[metric][0] == pytest.approx(few, rel=0.5)
+        assert after[metric][0] == pytest.approx(many, rel=0.3)
+
+
+def test_a_simulation_changes_no_count_of_instructions(build: Build, tmp_path: Path) -> None:
+    plain = measured(build(), _below(tmp_path, "plain"))
+    both = WORKLOAD.probe(request(build(), _below(tmp_path, "both"), clock=False, simulations=tuple(Simulation)))
+    assert both.values.keys() == {INSTRUCTIONS, L1_MISSES, LL_MISSES, MISPREDICTIONS}
+    assert both.values[INSTRUCTIONS][0] == pytest.approx(plain.values[INSTRUCTIONS][0], rel=1e-5)
+    assert both.profile["lookup"] == plain.profile["lookup"]
 
 
 def test_a_new_function_is_in_the_profile(build: Build, tmp_path: Path) -> None:

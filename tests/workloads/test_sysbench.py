@@ -10,7 +10,21 @@ import pytest
 from mariadb_artifact import SMALL, link_artifact, server_version, small_options
 
 from cpubisect.base.errors import UserError
-from cpubisect.base.metrics import CACHE_MISSES, CONTEXT_SWITCHES, CPU, CYCLES, HARDWARE, INSTRUCTIONS, QPS, Counter
+from cpubisect.base.metrics import (
+    CACHE_MISSES,
+    CONTEXT_SWITCHES,
+    CPU,
+    CYCLES,
+    HARDWARE,
+    INSTRUCTIONS,
+    L1_MISSES,
+    LL_MISSES,
+    MISPREDICTIONS,
+    QPS,
+    SIMULATED,
+    Counter,
+    Simulation,
+)
 from cpubisect.search.ends import IGNORED_VARIABLES
 from cpubisect.workloads.counters.hardware import supported
 from cpubisect.workloads.mysql.client import Client, Report, parse_report, telling_line
@@ -321,6 +335,15 @@ def test_two_probes_agree(artifact: Path, tmp_path: Path, point_query: Samples) 
     assert again.values.keys() == {INSTRUCTIONS}
     assert again.values[INSTRUCTIONS][0] == pytest.approx(point_query.values[INSTRUCTIONS][0], rel=0.001)
     assert again.variables == point_query.variables
+
+
+def test_caches_and_branches_are_simulated_in_a_server(artifact: Path, tmp_path: Path, point_query: Samples) -> None:
+    asked = replace(_request(artifact, tmp_path, "point-query"), simulations=tuple(Simulation))
+    values = WORKLOAD.probe(asked).values
+    assert values.keys() == {INSTRUCTIONS, *SIMULATED}
+    assert values[INSTRUCTIONS][0] == pytest.approx(point_query.values[INSTRUCTIONS][0], rel=0.001)
+    assert all(0 < values[metric][0] < values[INSTRUCTIONS][0] / 10 for metric in (L1_MISSES, MISPREDICTIONS))
+    assert values[LL_MISSES][0] <= values[L1_MISSES][0]
 
 
 def test_what_an_adaptive_hash_index_costs_until_it_is_built_does_not_count(artifact: Path, tmp_path: Path) -> None:

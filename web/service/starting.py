@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from cpubisect.base.errors import UserError
-from cpubisect.base.metrics import Counter
+from cpubisect.base.metrics import Counter, Simulation
 from cpubisect.records.registry import Registry
 from cpubisect.search.events import Event
 from cpubisect.search.question import Find, MetricChoice
@@ -45,6 +45,7 @@ def start(registry: Registry, sources: Mapping[str, Source], clones: Clones, req
             matrix=None,
             jobs=os.cpu_count() or 1,
             counter=Counter(request.counter) if request.counter else None,
+            simulations=tuple(one for one in Simulation if one in request.simulations),
         ),
         _silent,
     )
@@ -63,7 +64,7 @@ def from_form(form: Mapping[str, str], tests: list[str]) -> Request:
     fields: dict[str, Any] = {name: form.get(name, "") for name in ("repository", "good", "bad")}
     fields |= {"metric": form.get("metric") or "auto", "find": form.get("find") or "regression"}
     fields |= {name: form.get(name) or None for name in ("toolchain", "counter")}
-    fields |= {"tests": tests, "settings": settings}
+    fields |= {"tests": tests, "settings": settings, "simulations": [one for one in Simulation if form.get(one)]}
     try:
         fields["min_step"] = float(form["min_step"]) if form.get("min_step", "").strip() else None
     except ValueError:

@@ -5,10 +5,11 @@ import re
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
-from cpubisect.base.metrics import Counter
+from cpubisect.base.metrics import INSTRUCTIONS, L1_MISSES, LL_MISSES, MISPREDICTIONS, Counter, Simulation
 from cpubisect.base.process import Finished, run
 from cpubisect.base.tools import Tool
 from cpubisect.workloads.addresses import fixed_addresses
@@ -16,6 +17,18 @@ from cpubisect.workloads.check import Check, Files, Status
 from cpubisect.workloads.counters.attribution import is_library
 from cpubisect.workloads.counters.counting import TRIAL, TRIAL_MINIMUM, HeavyCounter, Profile
 from cpubisect.workloads.probe import ProbeError
+
+EVENTS = {
+    INSTRUCTIONS: ("Ir",),
+    L1_MISSES: ("I1mr", "D1mr", "D1mw"),
+    LL_MISSES: ("ILmr", "DLmr", "DLmw"),
+    MISPREDICTIONS: ("Bcm", "Bim"),
+}
+"""The events of callgrind that add up to a metric."""
+
+CACHES = ("--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64")
+"""The caches that are simulated: size, ways and bytes in a line. They are the same on every host, so that counts are;
+left to itself callgrind takes those of the host, or what a virtual machine says of them."""
 
 _ANSWER_TIMEOUT_S = 120.0
 
@@ -58,17 +71,17 @@ def normalise(name: str) -> str:
 
 
 def parse_profile(text: str) -> Profile:
-    """Read callgrind's output format (version 1, any `positions:`, several parts in one text are added up).
+    """Read callgrind's output format (version 1, any `positions:` and events, several parts in one text are added up).
 
     Lines below `fi=`/`fe=` are inlined code and belong to the function they are inlined into; the inclusive cost
     line after `calls=` belongs to the edge from that function to the one called. Raises ValueError if the text holds no
-    event `Ir`.
+    event `Ir`. Of the events of other metrics only totals are read.
     """
     functions, objects = _Names(), _Names()
     costs: dict[_Key, int] = {}
     calls: dict[tuple[_Key, _Key], int] = {}
-    total, seen_totals = 0, False
-    positions, column, known_event = 1, 0, False
+    totals: dict[str, int] = {}
+    positions, column, events = 1, 0, list[str]()
     name, binary = "???", "???"
     called, called_binary = "???", ""
     inclusive = False
@@ -104,11 +117,11 @@ def parse_profile(text: str) -> Profile:
             events = line.split()[1:]
             if "Ir" not in events:
                 raise ValueError(f"callgrind profile without instruction counts: {line!r}")
-            column, known_event = events.index("Ir"), True
+            column = events.index("Ir")
         elif line.startswith("totals:"):
-            total += int(line.split()[1 + column])
-            seen_totals = True
-    if not known_event:
+            for metric, total in _totals(events, line.split()[1:]).items():
+                totals[metric] = totals.get(metric, 0) + total
+    if not events:
         raise ValueError("not a callgrind profile: no 'events:' line")
     summed: dict[str, int] = {}
     for key, cost in costs.items():
@@ -120,7 +133,13 @@ def parse_profile(text: str) -> Profile:
     everything = costs.keys() | {end for edge in calls for end in edge}
     own = {_display(key) for key in everything if not is_library(normalise(key[0]), key[1])}
     library = frozenset(_display(key) for key in everything) - own
-    return Profile(total if seen_totals else sum(summed.values()), summed, edges, library)
+    return Profile(totals.pop(INSTRUCTIONS, sum(summed.values())), summed, edges, library, totals)
+
+
+def _totals(events: Sequence[str], fields: Sequence[str]) -> dict[str, int]:
+    """The totals of every metric whose events are all there; trailing zeros may be left out of the fields."""
+    found = dict.fromkeys(events, 0) | {event: int(text) for event, text in zip(events, fields, strict=False)}
+    return {name: sum(found[one] for one in parts) for name, parts in EVENTS.items() if found.keys() >= {*parts}}
 
 
 def _display(key: _Key) -> str:
@@ -131,9 +150,14 @@ def _display(key: _Key) -> str:
 
 
 def command(
-    argv: Sequence[str | os.PathLike[str]], out: Path, *, toggle: str = "", instrument: bool = True
+    argv: Sequence[str | os.PathLike[str]],
+    out: Path,
+    *,
+    toggle: str = "",
+    instrument: bool = True,
+    simulations: Sequence[Simulation] = (),
 ) -> tuple[str, ...]:
-    """The command line that runs `argv` under callgrind with its profile in `out`.
+    """The command line that runs `argv` under callgrind with its profile in `out`, with some `simulations`.
 
     `toggle` collects only inside functions of that name (with wildcards); `instrument=False` starts without
     counting until `callgrind_control -i on`. Addresses are not randomised, because hash tables keyed by pointers
@@ -141,6 +165,9 @@ def command(
     """
     options = ["--tool=callgrind", f"--callgrind-out-file={out}", "--error-limit=no"]
     options += [f"--instr-atstart={'yes' if instrument else 'no'}"]
+    options += [f"--{simulation}=yes" for simulation in simulations]
+    if Simulation.CACHE in simulations:
+        options += CACHES
     if toggle:
         options += ["--collect-atstart=no", f"--toggle-collect={toggle}"]
     return (*fixed_addresses(), "valgrind", *options, *(os.fspath(word) for word in argv))
@@ -172,13 +199,14 @@ class Steering:
     out: Path
     pipes: Path
     function: str
+    simulations: Sequence[Simulation] = ()
     _pid: int = field(default=0, init=False)
     _dumps: int = field(default=0, init=False)
 
     @property
     def launcher(self) -> tuple[str, ...]:
         """What stands before the server's command line: callgrind, not counting yet."""
-        return command([], self.out, toggle=self.function, instrument=False)
+        return command([], self.out, toggle=self.function, instrument=False, simulations=self.simulations)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -215,8 +243,12 @@ class Steering:
             raise ProbeError(f"callgrind does not take '{' '.join(words)}': {(lines or ['no answer'])[0]}")
 
 
+@dataclass(frozen=True)
 class Callgrind(HeavyCounter):
-    """Valgrind's callgrind, which counts every instruction and slows a program many times."""
+    """Valgrind's callgrind, which counts every instruction and slows a program many times, and more with
+    `simulations`."""
+
+    simulations: tuple[Simulation, ...] = ()
 
     name = Counter.CALLGRIND
     tools = (
@@ -243,7 +275,11 @@ class Callgrind(HeavyCounter):
 
     def command(self, argv: Sequence[str | os.PathLike[str]], out: Path) -> tuple[str, ...]:
         """The command line that runs `argv` to its end with its profile in `out`."""
-        return command(argv, out)
+        return command(argv, out, simulations=self.simulations)
+
+    def simulating(self, simulations: Sequence[Simulation]) -> Self:
+        """The same with caches or branches simulated."""
+        return replace(self, simulations=tuple(simulations))
 
     def read(self, out: Path) -> Profile:
         """The profile in `out`; raises ValueError if it is none, OSError if it is not there."""
@@ -251,7 +287,7 @@ class Callgrind(HeavyCounter):
 
     def steered(self, out: Path, scratch: Path, function: str) -> Steering:
         """Counting inside `function` of a server, with the pipes to steer it in `scratch`."""
-        return Steering(out, scratch / "vgdb", function)
+        return Steering(out, scratch / "vgdb", function, self.simulations)
 
 
 COUNTER = Callgrind()

@@ -1,12 +1,13 @@
 """Which instruction counters there are, which of them work on this host, and which one to take."""
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cpubisect.base.errors import UserError
-from cpubisect.base.metrics import COUNTERS, Counter
+from cpubisect.base.metrics import COUNTERS, Counter, Simulation
 from cpubisect.workloads.counters.counting import HeavyCounter, LightCounter
+from cpubisect.workloads.probe import ProbeRequest
 
 _ROOM = "cpubisect.workloads.counters"
 
@@ -27,6 +28,12 @@ def counter_of(name: Counter) -> LightCounter | HeavyCounter | None:
     return found
 
 
+def counter_for(request: ProbeRequest) -> LightCounter | HeavyCounter | None:
+    """What counts as a probe asks, with its simulations; None if it asks for no instructions."""
+    counter = counter_of(request.counter) if request.instructions else None
+    return counter.simulating(request.simulations) if isinstance(counter, HeavyCounter) else counter
+
+
 def every_counter() -> tuple[LightCounter | HeavyCounter, ...]:
     """All that count, best first."""
     return tuple(found for name in COUNTERS if (found := counter_of(name)) is not None)
@@ -38,11 +45,24 @@ def examine() -> dict[Counter, str]:
     return {counter.name: counter.problem() for counter in every_counter()}
 
 
-def choose(problems: Mapping[Counter, str], wanted: Counter | None = None) -> Choice:
+def choose(
+    problems: Mapping[Counter, str], wanted: Counter | None = None, simulations: Sequence[Simulation] = ()
+) -> Choice:
     """The counter for a bisection, by what `examine` found: the one wanted or, without a wish, the best that works.
 
-    Raises UserError if the one wanted does not work here.
+    Raises UserError if the one wanted does not work here, or does not simulate what is to be simulated.
     """
+    choice = _choose(problems, wanted)
+    if simulations and not choice.counter.simulates:
+        able = " or ".join(counter for counter in COUNTERS if counter.simulates)
+        raise UserError(
+            f"only {able} simulates caches and branches ({choice.reason})",
+            "leave out --counter, or see `bisect doctor`",
+        )
+    return choice
+
+
+def _choose(problems: Mapping[Counter, str], wanted: Counter | None) -> Choice:
     if wanted is not None:
         if problem := problems.get(wanted):
             raise UserError(f"{wanted} does not count here ({problem})", "leave out --counter, or see `bisect doctor`")

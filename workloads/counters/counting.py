@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, NamedTuple, Protocol, TypeVar
+from typing import ClassVar, Protocol, Self, TypeVar
 
-from cpubisect.base.metrics import Counter
+from cpubisect.base.metrics import Counter, Simulation
 from cpubisect.base.tools import Tool
 from cpubisect.workloads.check import Check, Files
 from cpubisect.workloads.counters.attribution import attribute
@@ -49,23 +49,28 @@ class Profile:
     `total` is all instructions that were collected; `functions` maps a function to the instructions executed in its
     own code (self cost), summed over files, objects, clones and recursion levels. Code without a symbol is summed under
     the name of its object in brackets, e.g. `[libz.so.1]`. `calls` maps (caller, callee) to the instructions executed
-    during those calls (inclusive cost); `library` names the functions that only serve others.
+    during those calls (inclusive cost); `library` names the functions that only serve others. `others` are the totals
+    of other metrics, as far as they were simulated.
     """
 
     total: int
     functions: Mapping[str, int] = field(default_factory=dict)
     calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
     library: frozenset[str] = frozenset()
+    others: Mapping[str, int] = field(default_factory=dict)
 
 
-class PerOperation(NamedTuple):
+@dataclass(frozen=True)
+class PerOperation:
     """Instructions per operation: in total, by function (self cost), by function with what libraries did for it, and by
-    (caller, callee) during those calls (inclusive cost; from LEAST_CALL of the total on)."""
+    (caller, callee) during those calls (inclusive cost; from LEAST_CALL of the total on). `others` is what an operation
+    costs in other metrics."""
 
     total: float
-    functions: dict[str, float]
-    attributed: dict[str, float]
-    calls: dict[tuple[str, str], float]
+    functions: Mapping[str, float]
+    attributed: Mapping[str, float]
+    calls: Mapping[tuple[str, str], float]
+    others: Mapping[str, float] = field(default_factory=dict)
 
 
 class InstructionCounter(ABC):
@@ -150,6 +155,10 @@ class HeavyCounter(InstructionCounter):
     """Slows what it counts many times, so that it needs runs of its own, without the clock."""
 
     @abstractmethod
+    def simulating(self, simulations: Sequence[Simulation]) -> Self:
+        """The same with some simulations, whose metrics are then among the `others` of its profiles."""
+
+    @abstractmethod
     def steered(self, out: Path, scratch: Path, function: str) -> Steered:
         """Counting inside `function` (with wildcards) of a server that is yet to be started.
 
@@ -207,7 +216,10 @@ def slope(low: Profile, high: Profile, operations: int) -> PerOperation:
     with_library = {name: attributed[name] / operations for name in sorted(attributed)}
     total = high.total - low.total
     kept = {edge: calls[edge] / operations for edge in sorted(calls) if calls[edge] >= LEAST_CALL * total}
-    return PerOperation(total / operations, by_function, with_library, kept)
+    others = {
+        name: (high.others[name] - low.others[name]) / operations for name in low.others.keys() & high.others.keys()
+    }
+    return PerOperation(total / operations, by_function, with_library, kept, others)
 
 
 def _own(profile: Profile) -> set[str]:
