@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from cpubisect.base.metrics import Counter, Simulation
+from cpubisect.base.metrics import INSTRUCTIONS, Counter, Simulation
 from cpubisect.base.tools import Tool
 from cpubisect.base.version import Version
 
@@ -41,7 +41,7 @@ class Test:
 class ProbeRequest:
     """One probe to make: `artifact` is a build's output directory, `parameters` the test's defaults with the user's
     settings applied; `scratch` is an empty private directory; `instructions` and `clock` say what is wanted,
-    `simulations` what the counter is to simulate with the former."""
+    `simulations` what the counter is to simulate with the former, `profiled` the metric of the profile."""
 
     artifact: Path
     version: Version
@@ -52,6 +52,7 @@ class ProbeRequest:
     instructions: bool = True
     clock: bool = True
     simulations: tuple[Simulation, ...] = ()
+    profiled: str = INSTRUCTIONS
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,9 @@ class Samples:
     """What one probe measured.
 
     `values` maps a metric of `METRICS` to its samples, one per repeated run; `profile` maps a function to its
-    instructions per query (self cost; empty if the counter does not tell functions); `attributed` is the same cost with
-    what libraries did added to the functions that called them; `calls` maps (caller, callee) to the instructions per
-    query that those calls cost, with all they call in turn (without the smallest, see counting.LEAST_CALL); `variables`
+    instructions per query, or what else is profiled (self cost; empty if the counter does not tell functions);
+    `attributed` is the same cost with what libraries did added to the functions that called them; `calls` maps (caller,
+    callee) to what those calls cost, with all that they call (without the smallest: counting.LEAST_CALL); `variables`
     are the server's settings as read from it (empty for db_bench); `commands` are the measuring command lines;
     `seconds` is the wall time of the probe; `note` is what must be known of the samples, empty if that is nothing.
     """

@@ -99,6 +99,15 @@ def test_what_was_simulated_is_told_in_total_and_trailing_zeros_are_left_out() -
     assert profile == Profile(105, {"main": 15, "get": 90}, {("main", "get"): 90}, frozenset(), profile.others)
 
 
+def test_functions_and_calls_have_what_they_cost_in_the_metric_that_is_asked_for() -> None:
+    profile = parse_profile(SIMULATED, LL_MISSES)
+    assert (profile.total, profile.others) == (105, parse_profile(SIMULATED).others)
+    assert profile.functions == {"main": 1, "get": 12}
+    assert profile.calls == {("main", "get"): 12}
+    with pytest.raises(ValueError, match="without branch-mispredictions/query"):
+        parse_profile(SIMULATED.replace("Bcm", "Bx"), MISPREDICTIONS)
+
+
 def test_only_metrics_whose_events_are_all_there_are_told() -> None:
     text = SIMULATED.replace(" Bc Bcm Bi Bim", " Bc Bcm").replace(" ILmr", " other")
     assert parse_profile(text).others == {L1_MISSES: 16}

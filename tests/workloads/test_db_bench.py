@@ -1,6 +1,7 @@
 import re
 import subprocess
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import fake_perf
@@ -176,6 +177,18 @@ def test_what_instructions_do_not_see_shows_in_a_simulation(
     for metric, (few, many) in grown.items():
         assert before[metric][0] == pytest.approx(few, rel=0.5)
         assert after[metric][0] == pytest.approx(many, rel=0.3)
+
+
+def test_a_profile_may_be_of_what_was_simulated(build: Build, tmp_path: Path) -> None:
+    asked = request(build("STRIDE=64"), tmp_path, clock=False, simulations=(Simulation.CACHE,))
+    samples = WORKLOAD.probe(replace(asked, profiled=LL_MISSES))
+    misses = samples.values[LL_MISSES][0]
+    assert samples.profile["lookup"] == pytest.approx(misses, rel=0.01)
+    assert sum(samples.profile.values()) == pytest.approx(misses)
+    assert sum(cost for (_, called), cost in samples.calls.items() if called == "lookup") == pytest.approx(
+        misses, rel=0.01
+    )
+    assert samples.values[INSTRUCTIONS][0] > 4 * misses
 
 
 def test_a_simulation_changes_no_count_of_instructions(build: Build, tmp_path: Path) -> None:

@@ -70,18 +70,19 @@ def normalise(name: str) -> str:
     return name
 
 
-def parse_profile(text: str) -> Profile:
+def parse_profile(text: str, metric: str = INSTRUCTIONS) -> Profile:
     """Read callgrind's output format (version 1, any `positions:` and events, several parts in one text are added up).
+    Functions and calls have what they cost in `metric`.
 
     Lines below `fi=`/`fe=` are inlined code and belong to the function they are inlined into; the inclusive cost
     line after `calls=` belongs to the edge from that function to the one called. Raises ValueError if the text holds no
-    event `Ir`. Of the events of other metrics only totals are read.
+    event `Ir`, or not those of the metric.
     """
     functions, objects = _Names(), _Names()
     costs: dict[_Key, int] = {}
     calls: dict[tuple[_Key, _Key], int] = {}
     totals: dict[str, int] = {}
-    positions, column, events = 1, 0, list[str]()
+    positions, events, columns = 1, list[str](), [0]
     name, binary = "???", "???"
     called, called_binary = "???", ""
     inclusive = False
@@ -89,16 +90,15 @@ def parse_profile(text: str) -> Profile:
         if not line:
             continue
         if line[0] in "0123456789+-*":
-            fields = line.split()
-            at = positions + column
-            cost = int(fields[at]) if len(fields) > at else 0
+            fields = line.split()[positions:]
+            cost = sum(int(fields[column]) for column in columns if len(fields) > column)
             key = (name, binary)
             if inclusive:
                 edge = (key, (called, called_binary or binary))
                 calls[edge] = calls.get(edge, 0) + cost
                 # Each call names its object anew, unless it is the caller's.
                 inclusive, called_binary = False, ""
-            elif len(fields) > at:
+            elif len(fields) > columns[0]:
                 costs[key] = costs.get(key, 0) + cost
             continue
         if line.startswith("fn="):
@@ -115,9 +115,9 @@ def parse_profile(text: str) -> Profile:
             positions = len(line.split()) - 1
         elif line.startswith("events:"):
             events = line.split()[1:]
-            if "Ir" not in events:
-                raise ValueError(f"callgrind profile without instruction counts: {line!r}")
-            column = events.index("Ir")
+            if not {"Ir", *EVENTS[metric]} <= {*events}:
+                raise ValueError(f"callgrind profile without {metric}: {line!r}")
+            columns = sorted(events.index(event) for event in EVENTS[metric])
         elif line.startswith("totals:"):
             for metric, total in _totals(events, line.split()[1:]).items():
                 totals[metric] = totals.get(metric, 0) + total
@@ -133,7 +133,8 @@ def parse_profile(text: str) -> Profile:
     everything = costs.keys() | {end for edge in calls for end in edge}
     own = {_display(key) for key in everything if not is_library(normalise(key[0]), key[1])}
     library = frozenset(_display(key) for key in everything) - own
-    return Profile(totals.pop(INSTRUCTIONS, sum(summed.values())), summed, edges, library, totals)
+    total = totals.pop(INSTRUCTIONS, sum(summed.values()))
+    return Profile(total, summed, edges, library, totals)
 
 
 def _totals(events: Sequence[str], fields: Sequence[str]) -> dict[str, int]:
@@ -200,6 +201,7 @@ class Steering:
     pipes: Path
     function: str
     simulations: Sequence[Simulation] = ()
+    profiled: str = INSTRUCTIONS
     _pid: int = field(default=0, init=False)
     _dumps: int = field(default=0, init=False)
 
@@ -224,7 +226,7 @@ class Steering:
         self._dumps += 1
         path = self.out.with_name(f"{self.out.name}.{self._dumps}")
         try:
-            return parse_profile(path.read_text(errors="replace"))
+            return parse_profile(path.read_text(errors="replace"), self.profiled)
         except (OSError, ValueError) as error:
             raise ProbeError(f"callgrind left no profile: {error}") from error
 
@@ -246,9 +248,10 @@ class Steering:
 @dataclass(frozen=True)
 class Callgrind(HeavyCounter):
     """Valgrind's callgrind, which counts every instruction and slows a program many times, and more with
-    `simulations`."""
+    `simulations`. Its profiles are of the metric `profiled`."""
 
     simulations: tuple[Simulation, ...] = ()
+    profiled: str = INSTRUCTIONS
 
     name = Counter.CALLGRIND
     tools = (
@@ -277,17 +280,17 @@ class Callgrind(HeavyCounter):
         """The command line that runs `argv` to its end with its profile in `out`."""
         return command(argv, out, simulations=self.simulations)
 
-    def simulating(self, simulations: Sequence[Simulation]) -> Self:
-        """The same with caches or branches simulated."""
-        return replace(self, simulations=tuple(simulations))
+    def simulating(self, simulations: Sequence[Simulation], profiled: str = INSTRUCTIONS) -> Self:
+        """The same with caches or branches simulated, and profiles of a metric that is counted then."""
+        return replace(self, simulations=tuple(simulations), profiled=profiled)
 
     def read(self, out: Path) -> Profile:
         """The profile in `out`; raises ValueError if it is none, OSError if it is not there."""
-        return parse_profile(out.read_text(errors="replace"))
+        return parse_profile(out.read_text(errors="replace"), self.profiled)
 
     def steered(self, out: Path, scratch: Path, function: str) -> Steering:
         """Counting inside `function` of a server, with the pipes to steer it in `scratch`."""
-        return Steering(out, scratch / "vgdb", function, self.simulations)
+        return Steering(out, scratch / "vgdb", function, self.simulations, self.profiled)
 
 
 COUNTER = Callgrind()

@@ -31,7 +31,7 @@ def counter_of(name: Counter) -> LightCounter | HeavyCounter | None:
 def counter_for(request: ProbeRequest) -> LightCounter | HeavyCounter | None:
     """What counts as a probe asks, with its simulations; None if it asks for no instructions."""
     counter = counter_of(request.counter) if request.instructions else None
-    return counter.simulating(request.simulations) if isinstance(counter, HeavyCounter) else counter
+    return counter.simulating(request.simulations, request.profiled) if isinstance(counter, HeavyCounter) else counter
 
 
 def every_counter() -> tuple[LightCounter | HeavyCounter, ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Protocol, Self, TypeVar
 
-from cpubisect.base.metrics import Counter, Simulation
+from cpubisect.base.metrics import INSTRUCTIONS, Counter, Simulation
 from cpubisect.base.tools import Tool
 from cpubisect.workloads.check import Check, Files
 from cpubisect.workloads.counters.attribution import attribute
@@ -50,7 +50,8 @@ class Profile:
     own code (self cost), summed over files, objects, clones and recursion levels. Code without a symbol is summed under
     the name of its object in brackets, e.g. `[libz.so.1]`. `calls` maps (caller, callee) to the instructions executed
     during those calls (inclusive cost); `library` names the functions that only serve others. `others` are the totals
-    of other metrics, as far as they were simulated.
+    of other metrics, as far as they were simulated. Where another metric is profiled, functions and calls have its
+    counts instead of instructions.
     """
 
     total: int
@@ -63,8 +64,8 @@ class Profile:
 @dataclass(frozen=True)
 class PerOperation:
     """Instructions per operation: in total, by function (self cost), by function with what libraries did for it, and by
-    (caller, callee) during those calls (inclusive cost; from LEAST_CALL of the total on). `others` is what an operation
-    costs in other metrics."""
+    (caller, callee) during those calls (inclusive cost; from LEAST_CALL of all that functions cost on). `others` is
+    what an operation costs in other metrics; all but the total is of the metric that was profiled."""
 
     total: float
     functions: Mapping[str, float]
@@ -155,8 +156,9 @@ class HeavyCounter(InstructionCounter):
     """Slows what it counts many times, so that it needs runs of its own, without the clock."""
 
     @abstractmethod
-    def simulating(self, simulations: Sequence[Simulation]) -> Self:
-        """The same with some simulations, whose metrics are then among the `others` of its profiles."""
+    def simulating(self, simulations: Sequence[Simulation], profiled: str = INSTRUCTIONS) -> Self:
+        """The same with some simulations, whose metrics are then among the `others` of its profiles; functions and
+        calls have what they cost in the metric `profiled`."""
 
     @abstractmethod
     def steered(self, out: Path, scratch: Path, function: str) -> Steered:
@@ -214,8 +216,8 @@ def slope(low: Profile, high: Profile, operations: int) -> PerOperation:
     attributed = attribute(functions, calls, (low.library | high.library) - _own(low) - _own(high))
     by_function = {name: functions[name] / operations for name in sorted(functions)}
     with_library = {name: attributed[name] / operations for name in sorted(attributed)}
-    total = high.total - low.total
-    kept = {edge: calls[edge] / operations for edge in sorted(calls) if calls[edge] >= LEAST_CALL * total}
+    total, least = high.total - low.total, LEAST_CALL * max(0, sum(functions.values()))
+    kept = {edge: calls[edge] / operations for edge in sorted(calls) if calls[edge] >= least}
     others = {
         name: (high.others[name] - low.others[name]) / operations for name in low.others.keys() & high.others.keys()
     }
