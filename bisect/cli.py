@@ -18,7 +18,7 @@ import click
 
 from cpubisect.attach.command import AttachCommand
 from cpubisect.base.errors import UserError
-from cpubisect.base.metrics import COUNTERS, Counter, Simulation
+from cpubisect.base.metrics import COUNTERS, Counter, Simulation, digits
 from cpubisect.command import Commands
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.records.registry import RESUMABLE, Registry
@@ -378,6 +378,7 @@ def suspects(bisection: int | None, inside: str, limit: int, as_json: bool) -> N
 
     The order comes from the profiles of good and bad and from the diffs; it only says where to look first.
     """
+    from cpubisect.report.words import short
     from cpubisect.views.suspects import ranking
 
     registry = Registry.open()
@@ -390,7 +391,7 @@ def suspects(bisection: int | None, inside: str, limit: int, as_json: bool) -> N
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, expand=True)
-    for column, right in (("rank", True), ("weight", True), ("commit", False), ("instr/query", True)):
+    for column, right in (("rank", True), ("weight", True), ("commit", False), (short(found.counted), True)):
         table.add_column(column, no_wrap=True, justify="right" if right else "left")
     for column, ratio in (("found", 2), ("subject", 3), ("why", 3)):
         table.add_column(column, no_wrap=True, overflow="ellipsis", ratio=ratio)
@@ -399,7 +400,7 @@ def suspects(bisection: int | None, inside: str, limit: int, as_json: bool) -> N
             str(one.rank),
             f"{one.weight:.2%}",
             one.sha[:12],
-            "-" if one.cost is None else f"{one.cost:,.0f}",
+            "-" if one.cost is None else f"{one.cost:,.{digits(found.counted)}f}",
             escape(one.found),
             escape(one.subject),
             escape(", ".join(list(one.because)[:3])),

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable
 
+from cpubisect.base import metrics
 from cpubisect.search.events import span
 
 
@@ -68,12 +69,13 @@ def shade(relative: float | None, *, more_is_better: bool) -> str:
     return "better" if (relative >= 1.05) == more_is_better else "worse"
 
 
-FILTERS: dict[str, Callable[..., str]] = {
+FILTERS: dict[str, Callable[..., str | int]] = {
     "sha12": sha12,
     "when": when,
     "clock": clock,
     "iso": iso,
     "count": count,
+    "digits": metrics.digits,
     "number": number,
     "signed": signed,
     "percent": percent,

@@ -75,6 +75,7 @@ class CommitLine(Shape):
     outcome: str = Field(description="built, failed, … as the build ended")
     error: str = Field(description="why it cannot be measured")
     equal_to: str | None = Field(description="the commit whose code is equal, and whose probes count for both")
+    counted: Level | None = Field(description="its counts of the metric that is counted")
     instructions: Level | None
     cpu_us: Level | None
     step_percent: float | None = Field(description="the search's metric against the measured commit before it")
@@ -136,6 +137,7 @@ class Overview(Shape):
     given: Mapping[str, str]
     find: Find
     metric: MetricChoice
+    counted: str = Field(description="the metric that is counted")
     regime: str | None
     counter: str | None
     min_step: float | None
@@ -198,7 +200,7 @@ class BuildView(Shape):
 
 
 class FunctionCost(Shape):
-    """A function's own cost in instructions per query."""
+    """A function's own cost in the metric that is counted."""
 
     function: str
     cost: float
@@ -220,6 +222,7 @@ class ProbeView(Shape):
     commands: list[str]
     values: dict[str, list[float]]
     variables: dict[str, str]
+    counted: str = Field(description="the metric of its functions")
     functions: list[FunctionCost] = Field(description="the most expensive ones")
 
 
@@ -233,6 +236,7 @@ class CulpritView(Shape):
     good: End
     bad: End
     culprit: Culprit
+    counted: str = Field(description="the metric of its functions and its flame graph")
     builds: list[BuildView] = Field(description="of the parent and of the culprit, where they are known")
     host: Host
     reproduce: str
@@ -317,7 +321,7 @@ class Request(BaseModel):
     good: str = Field(min_length=1, max_length=200, description="a version, tag, branch or commit")
     bad: str = Field(min_length=1, max_length=200)
     tests: list[str] = Field(min_length=1, max_length=50)
-    metric: str = Field(default="auto", pattern="^(auto|instructions|cpu)$")
+    metric: str = Field(default="auto", pattern=f"^({'|'.join(MetricChoice)})$")
     find: str = Field(default="regression", pattern="^(regression|improvement)$")
     settings: dict[str, str] = Field(default={}, description="parameters of the tests, as with --set")
     min_step: float | None = Field(default=None, ge=0.001, le=1000, description="percent")

@@ -8,6 +8,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from cpubisect.base.errors import UserError
 from cpubisect.base.metrics import COUNTERS
 from cpubisect.records import queries
+from cpubisect.search.question import MetricChoice
 from cpubisect.views.calls import has_frames
 from cpubisect.views.suspects import ranking
 from cpubisect.web.context import Context
@@ -22,6 +23,9 @@ from cpubisect.web.views.comparison import comparison
 from cpubisect.web.views.culprit import culprit_view
 from cpubisect.web.views.listing import listing
 from cpubisect.web.views.overview import overview, said
+
+OFFERED = {"metrics": [*MetricChoice], "counters": COUNTERS}
+"""What a form offers beside what the host has."""
 
 SUSPECTS_SHOWN = 100
 EVENTS_SHOWN = 500
@@ -107,7 +111,7 @@ def blueprint(context: Context) -> Blueprint:
     @pages.get("/start")
     def start_form() -> str:
         return render_template(
-            "start.html", choices=choices(registry.home, context.sources), form={}, counters=COUNTERS, problem=None
+            "start.html", choices=choices(registry.home, context.sources), form={}, **OFFERED, problem=None
         )
 
     @pages.post("/start")
@@ -119,7 +123,7 @@ def blueprint(context: Context) -> Blueprint:
         except UserError as problem:
             known = choices(registry.home, context.sources)
             filled = {**form, "tests": tests}
-            return render_template("start.html", choices=known, form=filled, counters=COUNTERS, problem=problem), 422
+            return render_template("start.html", choices=known, form=filled, **OFFERED, problem=problem), 422
         return redirect(url_for("pages.show", bisection=started.id), 303)
 
     @pages.post("/bisections/<id:bisection>/cancel")

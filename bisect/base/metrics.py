@@ -64,10 +64,23 @@ COUNTERS = tuple(counter for counter in Counter if counter is not Counter.NONE)
 """Those that can be asked for."""
 
 
-def reading(metric: str, samples: Sequence[float]) -> float:
-    """What the samples of one probe say: their mean, but the smallest of CPU time.
+LEAST_EVENTS = 0.1
+"""Of what is simulated a query that has fewer events has this many: what is next to none can't double."""
 
-    Load on a shared host only ever adds to that; measured across server restarts, the minimum of a few short runs
+
+def reading(metric: str, samples: Sequence[float]) -> float:
+    """What the samples of one probe say: their mean, but the smallest of CPU time, and LEAST_EVENTS at least of what is
+    simulated.
+
+    Load on a shared host only ever adds to CPU time; measured across server restarts, the minimum of a few short runs
     varies by about half as much as their mean.
     """
-    return min(samples) if metric == CPU else fsum(samples) / len(samples)
+    if metric == CPU:
+        return min(samples)
+    mean = fsum(samples) / len(samples)
+    return max(mean, LEAST_EVENTS) if metric in SIMULATED else mean
+
+
+def digits(metric: str) -> int:
+    """How many digits after the point a count of a metric is shown with: simulated events are few."""
+    return 0 if metric == INSTRUCTIONS else 2

@@ -17,6 +17,7 @@ from textwrap import wrap
 
 import altair as alt
 
+from cpubisect.base.metrics import INSTRUCTIONS
 from cpubisect.draw.calltree import Frame
 from cpubisect.draw.look import CHANGES, EVEN, EVEN_LETTER, INK, NORMAL, ON_FRAME, Json
 from cpubisect.draw.theme import MARGIN, finished, unchecked
@@ -36,7 +37,7 @@ LONGEST_NAME = 1000
 """Symbols are clipped to so many characters: those of nested templates have no limit of their own."""
 
 CAPTION = (
-    "A frame is a function on its path from the root. Width: instructions/query, the larger of before and after. "
+    "A frame is a function on its path from the root. Width: {counted}, the larger of before and after. "
     "Callgrind keeps calls, not stacks: what a function passes on is shared among its callees in proportion to what "
     "all of its calls cost, whatever the path. Frames at the root that pass on nearly all of it are left out, and so "
     "is what is too small to be seen."
@@ -50,17 +51,18 @@ _LEAST_TEXT = 3
 
 
 @unchecked()
-def flame(root: Frame, width: int = 1200) -> Json:
-    """The chart, `width` pixels wide and as high as it must be; raises ValueError below NARROWEST."""
+def flame(root: Frame, width: int = 1200, counted: str = INSTRUCTIONS) -> Json:
+    """The chart of what was counted, `width` pixels wide and as high as it must be; raises ValueError below
+    NARROWEST."""
     if width < NARROWEST:
         raise ValueError(f"a flame graph of {width} pixels is narrower than {NARROWEST}")
     inner = width - MARGIN["left"] - MARGIN["right"]
     letters = int(inner / EVEN_LETTER)
     steps = _steps(root)
     high = _ROW * _height(root)
-    rows = [_row(frame, root, steps, box) for frame, box in _boxes(root, inner)]
+    rows = [_row(frame, root, steps, box, counted) for frame, box in _boxes(root, inner)]
     x_scale, y_scale = (alt.Scale(domain=[0, size], nice=False, zero=False) for size in (inner, high))
-    x = alt.X("left:Q", scale=x_scale, axis=_below(wrap(CAPTION, letters)))
+    x = alt.X("left:Q", scale=x_scale, axis=_below(wrap(CAPTION.format(counted=counted), letters)))
     y = alt.Y("low:Q", scale=y_scale, axis=None)
     boxes = alt.Chart(alt.InlineData(values=rows)).mark_rect()
     boxes = boxes.encode(
@@ -68,14 +70,14 @@ def flame(root: Frame, width: int = 1200) -> Json:
         x2=alt.X2("right:Q"),
         y=y,
         y2=alt.Y2("high:Q"),
-        fill=_fill(steps, letters),
+        fill=_fill(steps, letters, counted),
         description=alt.Description("said:N"),
     )
     labelled = alt.Chart(alt.InlineData(values=[row for row in rows if row["text"]]))
     text = labelled.mark_text(
         align="left", baseline="middle", dx=_INSET, dy=-_ROW / 2, font=EVEN, fontSize=NORMAL, color=ON_FRAME
     ).encode(x=x, y=y, text=alt.Text("text:N"), description=alt.Description("said:N"))
-    whole = f"instructions/query: {_amount(root.before)} before, {_amount(root.after)} after, {_change(root, root)}"
+    whole = f"{counted}: {_amount(root.before)} before, {_amount(root.after)} after, {_change(root, root)}"
     title = alt.TitleParams(
         wrap(whole, letters), anchor="start", font=EVEN, fontSize=NORMAL, fontWeight="normal", color=INK
     )
@@ -98,7 +100,7 @@ def _below(lines: list[str]) -> alt.Axis:
     )
 
 
-def _fill(steps: Sequence[float], letters: int) -> alt.Fill:
+def _fill(steps: Sequence[float], letters: int, counted: str) -> alt.Fill:
     """The colour of a level, with a legend that says from which change on it has it, so many letters wide."""
     words = _words(steps)
     room = max(map(len, words.values())) + math.ceil(2 * _SYMBOL / EVEN_LETTER)
@@ -106,7 +108,7 @@ def _fill(steps: Sequence[float], letters: int) -> alt.Fill:
         "level:N",
         scale=alt.Scale(domain=list(words), range=[CHANGES[level] for level in words]),
         legend=alt.Legend(
-            title=wrap("colour: change of a frame in instructions/query", letters),
+            title=wrap(f"colour: change of a frame in {counted}", letters),
             orient="top",
             direction="horizontal",
             columns=max(1, min(len(words), letters // room)),
@@ -125,12 +127,12 @@ def _fill(steps: Sequence[float], letters: int) -> alt.Fill:
     )
 
 
-def _row(frame: Frame, root: Frame, steps: Sequence[float], box: Mapping[str, float]) -> Json:
+def _row(frame: Frame, root: Frame, steps: Sequence[float], box: Mapping[str, float], counted: str) -> Json:
     """A frame as the chart's data, its box in pixels."""
     level = _level(frame.change, steps)
     said = (
         _clean(frame.name),
-        f"{_amount(frame.before)} before, {_amount(frame.after)} after, in instructions/query",
+        f"{_amount(frame.before)} before, {_amount(frame.after)} after, in {counted}",
         f"change {_change(frame, root)}",
     )
     room = int((box["right"] - box["left"] - 2 * _INSET) / EVEN_LETTER)
@@ -219,11 +221,11 @@ def _clean(text: str) -> str:
 
 
 def _amount(cost: float) -> str:
-    return f"{cost:,.0f}" if abs(cost) >= 100 else f"{cost:,.1f}"
+    return f"{cost:,.0f}" if abs(cost) >= 100 else f"{cost:,.1f}" if abs(cost) >= 1 else f"{cost:,.2f}"
 
 
 def _signed(change: float) -> str:
-    return f"{change:+,.0f}" if abs(change) >= 100 else f"{change:+,.1f}"
+    return f"{change:+,.0f}" if abs(change) >= 100 else f"{change:+,.1f}" if abs(change) >= 1 else f"{change:+,.2f}"
 
 
 def _change(frame: Frame, root: Frame) -> str:

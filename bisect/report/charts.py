@@ -46,9 +46,9 @@ def steps(found: Mapping[str, Step]) -> Drawn:
     return Drawn(*(picture.svg(clean(chart.steps(found, width))) for width in (STEPS_WIDTH, STEPS_NARROW_WIDTH)))
 
 
-def flame(root: Frame) -> Drawn:
-    """A culprit's frames as a differential flame graph."""
-    return Drawn(*(picture.svg(flame_graph(root, width)) for width in (WIDTH, NARROW_WIDTH)))
+def flame(root: Frame, counted: str) -> Drawn:
+    """A culprit's frames, in the metric that was counted, as a differential flame graph."""
+    return Drawn(*(picture.svg(flame_graph(root, width, counted)) for width in (WIDTH, NARROW_WIDTH)))
 
 
 def commit_prefix(origin: str) -> str:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
-from cpubisect.base.metrics import CPU, INSTRUCTIONS, METRICS
+from cpubisect.base.metrics import CPU, INSTRUCTIONS, METRICS, digits
 from cpubisect.report.blocks import Block, Code, Column, Content, Facts, Paragraph, Section, Table, clean, facts
 from cpubisect.report.finding import finding
 from cpubisect.report.recipes import builds
-from cpubisect.report.words import command, joined, reproduce, verdicts
+from cpubisect.report.words import command, joined, reproduce, short, verdicts
 from cpubisect.search.ends import ChangedVariable
 from cpubisect.search.stats import Step
 from cpubisect.search.verdict import Culprit, FunctionChange, Group, Verdict, prefix
@@ -18,8 +18,6 @@ TOP_FUNCTIONS = 15
 MOST_FILES = 20
 MOST_VARIABLES = 40
 MOST_OF_GROUP = 20
-LEAST_SHOWN = 0.1
-"""Instructions per query: a smaller change of a function would be shown as none."""
 
 
 def content_of(told: Bisection) -> Content:
@@ -34,7 +32,11 @@ def opening(told: Bisection) -> list[str]:
 
 def sections(told: Bisection) -> list[Section]:
     """Everything after the opening, the answer's details first."""
-    own = [section for test, found in culprits(told) for section in about(found, prefix(test, told.tests))]
+    own = [
+        section
+        for test, found in culprits(told)
+        for section in about(found, told.metric.counted, prefix(test, told.tests))
+    ]
     return own + rest(told)
 
 
@@ -89,23 +91,23 @@ def _answer(name: str, verdict: Verdict) -> list[Section]:
     return found
 
 
-def about(culprit: Culprit, name: str = "", most_functions: int = TOP_FUNCTIONS) -> list[Section]:
-    """All there is to say of one culprit, with `name` before each title."""
-    short = culprit.sha[:12]
+def about(culprit: Culprit, counted: str, name: str = "", most_functions: int = TOP_FUNCTIONS) -> list[Section]:
+    """All there is to say of one culprit, with `name` before each title; profiles are of the metric `counted`."""
+    sha = culprit.sha[:12]
     blocks: list[Block] = [Paragraph(culprit.subject), _identity(culprit)]
     if culprit.note:
         blocks.append(Paragraph(culprit.note))
-    found = [Section(f"{name}Culprit {short}", (*blocks, steps(culprit.steps)))]
+    found = [Section(f"{name}Culprit {sha}", (*blocks, steps(culprit.steps)))]
     if culprit.functions:
-        title = f"{name}Functions that changed with {short}"
-        found.append(Section(title, (functions(culprit.functions[:most_functions]),)))
+        title = f"{name}Functions that changed with {sha}"
+        found.append(Section(title, (functions(culprit.functions[:most_functions], counted),)))
     if culprit.variables:
-        title = f"{name}Server variables that changed with {short}"
+        title = f"{name}Server variables that changed with {sha}"
         found.append(Section(title, (_variables(culprit.variables),)))
     if culprit.files:
-        found.append(Section(f"{name}Files changed by {short}", (_files(culprit),)))
+        found.append(Section(f"{name}Files changed by {sha}", (_files(culprit),)))
     if culprit.message:
-        found.append(Section(f"{name}Message of {short}", (Code(culprit.message),)))
+        found.append(Section(f"{name}Message of {sha}", (Code(culprit.message),)))
     return found
 
 
@@ -121,21 +123,22 @@ def _interval(step: Step) -> str:
     return f"[{low}, {high}] %"
 
 
-def functions(changes: Sequence[FunctionChange]) -> Table:
-    """Self cost of functions, before and after."""
+def functions(changes: Sequence[FunctionChange], counted: str) -> Table:
+    """Self cost of functions in a metric, before and after, without changes that would be shown as none."""
+    more = digits(counted) + (counted == INSTRUCTIONS)
     columns = (
         *(Column(title, right=True) for title in ("before", "after", "change")),
-        Column("function (instructions/query, self)", loose=True),
+        Column(f"function ({counted}, self)", loose=True),
     )
     rows = [
         (
-            f"{change.before:,.1f}",
-            f"{change.after:,.1f}",
-            f"{change.after - change.before:+,.1f}",
+            f"{change.before:,.{more}f}",
+            f"{change.after:,.{more}f}",
+            f"{change.after - change.before:+,.{more}f}",
             change.function,
         )
         for change in changes
-        if abs(change.after - change.before) >= LEAST_SHOWN
+        if abs(change.after - change.before) >= 0.1**more
     ]
     return Table(columns, tuple(rows))
 
@@ -190,19 +193,20 @@ def _group(group: Group) -> list[Block]:
 
 def _commits(told: Bisection) -> list[Section]:
     found = []
+    counted = told.metric.counted
     for test in told.tests if told.commits else ():
-        rows = tuple(_row(commit, commit.values[test], commit.notes.get(test, ())) for commit in told.commits)
+        rows = tuple(_row(commit, commit.values[test], commit.notes.get(test, ()), counted) for commit in told.commits)
         columns = (
             Column("commit"),
-            *(Column(title, right=True) for title in ("instr/query", "cpu us/q", "build s")),
+            *(Column(title, right=True) for title in (short(counted), "cpu us/q", "build s")),
             Column("remarks", loose=True),
         )
         found.append(Section(f"{prefix(test, told.tests)}Commits measured", (Table(columns, rows),)))
     return found
 
 
-def _row(commit: Built, values: Mapping[str, Sequence[float]], notes: Sequence[str]) -> tuple[str, ...]:
-    count, clock = values.get(INSTRUCTIONS), values.get(CPU)
+def _row(commit: Built, values: Mapping[str, Sequence[float]], notes: Sequence[str], counted: str) -> tuple[str, ...]:
+    count, clock = values.get(counted), values.get(CPU)
     remarks = []
     if commit.outcome != "built":
         remarks.append(f"{commit.outcome}: {commit.first_error}")
@@ -215,7 +219,7 @@ def _row(commit: Built, values: Mapping[str, Sequence[float]], notes: Sequence[s
         remarks.append(f"{len(commit.repairs)} repairs")
     return (
         commit.sha[:12],
-        f"{sum(count) / len(count):,.0f}" if count else "-",
+        f"{sum(count) / len(count):,.{digits(counted)}f}" if count else "-",
         f"{min(clock):,.2f}" if clock else "-",
         f"{commit.build_seconds:,.1f}",
         ", ".join((*remarks, commit.subject)).strip(", "),

@@ -2,12 +2,18 @@
 
 from statistics import fmean
 
-from cpubisect.base.metrics import CPU, INSTRUCTIONS
+from cpubisect.base.metrics import CPU, INSTRUCTIONS, L1_MISSES, LL_MISSES, MISPREDICTIONS, digits
 from cpubisect.search.stats import Step
 from cpubisect.search.verdict import Culprit, Verdict
 from cpubisect.views.bisection import Bisection
 
-_PER_QUERY = {INSTRUCTIONS: "instructions per query", CPU: "CPU time per query"}
+_PER_QUERY = {
+    INSTRUCTIONS: "instructions per query",
+    CPU: "CPU time per query",
+    L1_MISSES: "simulated misses of the first-level caches per query",
+    LL_MISSES: "simulated misses of the last-level cache per query",
+    MISPREDICTIONS: "simulated branch mispredictions per query",
+}
 
 
 def finding(told: Bisection) -> list[str]:
@@ -34,8 +40,9 @@ def _told(told: Bisection, test: str, verdict: Verdict) -> list[str]:
 def _confirmed(told: Bisection, test: str, metric: str, culprit: Culprit, step: Step) -> str:
     sides = [told.costs(sha, test, metric) for sha in (culprit.parent, culprit.sha)]
     counted = ""
-    if metric == INSTRUCTIONS and all(sides):
-        counted = f": {fmean(sides[0]):,.0f} before, {fmean(sides[1]):,.0f} after ({told.counter})"
+    if metric != CPU and all(sides):
+        before, after = (f"{fmean(side):,.{digits(metric)}f}" for side in sides)
+        counted = f": {before} before, {after} after ({told.counter})"
     between = f"; 99 % interval of the step {step.low:+.2f} to {step.high:+.2f} %" if step.bounded else ""
     share = ""
     if culprit.share is not None:

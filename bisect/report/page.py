@@ -45,7 +45,8 @@ def _flame(registry: Registry, bisection: int, culprit: Culprit, test: str) -> F
     frame = frames_of(registry.store, bisection, culprit, test)
     if frame is None:
         return None
-    return Figure.of("Differential flame graph of the culprit against its parent.", flame(frame))
+    counted = registry.store.bisection(bisection).question.metric.counted
+    return Figure.of("Differential flame graph of the culprit against its parent.", flame(frame, counted))
 
 
 CULPRIT_FIGURES: tuple[Callable[[Registry, int, Culprit, str], Figure | None], ...] = (_steps, _flame)
@@ -62,7 +63,10 @@ def as_html(registry: Registry, told: Bisection) -> str:
         lstrip_blocks=True,
     )
     found = [
-        (about(culprit, prefix(test, told.tests), MOST_FUNCTIONS), _figures(registry, told.id, culprit, test))
+        (
+            about(culprit, told.metric.counted, prefix(test, told.tests), MOST_FUNCTIONS),
+            _figures(registry, told.id, culprit, test),
+        )
         for test, culprit in culprits(told)
     ]
     return environment.get_template("report.html").render(

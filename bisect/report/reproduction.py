@@ -3,17 +3,17 @@
 from dataclasses import dataclass
 from math import isfinite
 
-from cpubisect.base.metrics import CPU, INSTRUCTIONS, Counter
+from cpubisect.base.metrics import CPU, INSTRUCTIONS, SIMULATED, Counter
 from cpubisect.report.words import verdicts
 from cpubisect.search.stats import Step
 from cpubisect.search.verdict import Culprit, Kind, Verdict
 from cpubisect.views.bisection import Bisection
 
-SHARE = {INSTRUCTIONS: 0.1, CPU: 0.5}
+SHARE = {INSTRUCTIONS: 0.1, CPU: 0.5, **dict.fromkeys(SIMULATED, 0.25)}
 """A step must come out within this part of itself: counts repeat, another compiler of the same name shifts them a
-little; CPU time depends on the host."""
+little, and those of misses more; CPU time depends on the host."""
 
-FLOOR = {INSTRUCTIONS: 0.1, CPU: 2.0}
+FLOOR = {INSTRUCTIONS: 0.1, CPU: 2.0, **dict.fromkeys(SIMULATED, 1.0)}
 """Percentage points within which it always may come out."""
 
 ENDS_ONLY = 1000.0
@@ -82,7 +82,7 @@ def _case(
 def _options(told: Bisection, test: str, sha: str, metric: str, min_step: float) -> tuple[str, ...]:
     """All settings as they were, also those left to their defaults: a default may be another one by then."""
     words = ["--test", test, "--engine", told.engine, "--find", told.find.value]
-    words += ["--metric", "instructions" if metric == INSTRUCTIONS else "cpu", "--min-step", str(min_step)]
+    words += ["--metric", "cpu" if metric == CPU else metric.removesuffix("/query"), "--min-step", str(min_step)]
     # Where a counter without functions had counted, any other will do: what is compared are steps.
     if metric == INSTRUCTIONS and told.counter is not None and Counter(told.counter).tells_functions:
         words += ["--counter", told.counter]

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Sequence
 
+from cpubisect.base.metrics import INSTRUCTIONS, SIMULATED
 from cpubisect.search.question import Find, MetricChoice
 from cpubisect.search.verdict import Answer, Verdict
 from cpubisect.views.bisection import Asked, Bisection
@@ -16,6 +17,11 @@ def verdicts(told: Bisection) -> tuple[tuple[str, Verdict], ...]:
 def joined(tests: Sequence[str]) -> str:
     """The tests of a question in one line."""
     return ", ".join(tests)
+
+
+def short(counted: str) -> str:
+    """A metric that is counted, as the title of a column."""
+    return "instr/query" if counted == INSTRUCTIONS else counted
 
 
 def name_of(bisection: int, verdict: Answer | None) -> str:
@@ -39,7 +45,8 @@ def reproduce(asked: Asked) -> list[str]:
     for option, value in options:
         if value is not None:
             words += [option, str(value)]
-    words += [f"--{simulation}" for simulation in asked.simulations]
+    implied = SIMULATED.get(asked.metric.counted)
+    words += [f"--{simulation}" for simulation in asked.simulations if simulation is not implied]
     for name, setting in sorted(asked.given.items()):
         words += ["--set", f"{name}={setting}"]
     return words

@@ -460,6 +460,7 @@ class HostLab:
             instructions=not purpose.only_clock and self.counts_instructions,
             clock=purpose.clocks,
             simulations=self.question.simulations,
+            profiled=self.question.metric.counted,
         )
 
 

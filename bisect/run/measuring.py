@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
-from cpubisect.base.metrics import CPU, WITH_CLOCK
+from cpubisect.base.metrics import CPU, WITH_CLOCK, reading
 from cpubisect.base.objects import ObjectFile
 from cpubisect.history.candidates import Candidates
 from cpubisect.history.history import CommitDetails
@@ -212,7 +212,9 @@ class Beside:
 
 def raw_step(metric: str, before: Sequence[ProbeRow], after: Sequence[ProbeRow]) -> Step | None:
     """The step between all samples of two commits; None unless both have some, and all are positive."""
-    first, second = ([value for row in rows for value in row.values.get(metric, ())] for rows in (before, after))
+    first, second = (
+        [reading(metric, (value,)) for row in rows for value in row.values.get(metric, ())] for rows in (before, after)
+    )
     return step(first, second) if first and second and min(*first, *second) > 0 else None
 
 

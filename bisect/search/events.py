@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
-from cpubisect.base.metrics import CPU, INSTRUCTIONS, reading
+from cpubisect.base.metrics import CPU, INSTRUCTIONS, SIMULATED, reading
 
 
 @dataclass(frozen=True)
@@ -221,16 +221,17 @@ class Redrawing(_OfBuild):
 
 @dataclass(frozen=True)
 class FarCount(Event):
-    """Some `counts` of a commit, in instructions/query, are far from the others `of` so many."""
+    """Some `counts` of a commit, in a metric, are far from the others `of` so many."""
 
     kind = "far-count"
     sha: str = ""
     counts: tuple[float, ...] = ()
     of: int = 0
+    metric: str = INSTRUCTIONS
 
     def _sentence(self) -> str:
         told = ", ".join(f"{count:,.1f}" for count in self.counts)
-        return f"{self.sha[:12]}: {told} instructions/query is far from the others of {self.of} counts: counted again"
+        return f"{self.sha[:12]}: {told} {self.metric} is far from the others of {self.of} counts: counted again"
 
 
 @dataclass(frozen=True)
@@ -329,6 +330,8 @@ class ProbeFinished(Event):
         shown = []
         if counts := self.values.get(INSTRUCTIONS):
             shown.append(f"{reading(INSTRUCTIONS, counts):,.0f} instructions/query")
+        simulated = [metric for metric in SIMULATED if self.values.get(metric)]
+        shown += [f"{reading(metric, self.values[metric]):,.2f} {metric}" for metric in simulated]
         if clocks := self.values.get(CPU):
             shown.append(f"{reading(CPU, clocks):,.2f} cpu us/query")
         note = f" ({self.note})" if self.note else ""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from cpubisect.base.metrics import Counter, Simulation
+from cpubisect.base.metrics import INSTRUCTIONS, SIMULATED, Counter, Simulation
 from cpubisect.base.plain import Plain
 
 
@@ -26,6 +26,12 @@ class MetricChoice(StrEnum):
     AUTO = "auto"
     INSTRUCTIONS = "instructions"
     CPU = "cpu"
+
+    @property
+    def counted(self) -> str:
+        """The metric of which the counts are searched, and which profiles, call graphs and suspects are of."""
+        own = f"{self}/query"
+        return own if own in SIMULATED else INSTRUCTIONS
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
-from cpubisect.base.metrics import CPU, INSTRUCTIONS
+from cpubisect.base.metrics import CPU
 from cpubisect.draw.axis import Axis, Interval, Mark, Point, Range
 from cpubisect.records import queries
 from cpubisect.records.queries import SampleRow
@@ -43,11 +43,11 @@ def axis(registry: Registry, bisection: int, test: str | None = None) -> Axis:
     store = registry.store
     row = store.bisection(bisection)
     question = row.question
-    asked = test or question.tests[0]
+    asked, counted = test or question.tests[0], question.metric.counted
     verdict = row.verdict.tests.get(asked) if row.verdict else None
     last = queries.latest_events(store, bisection, asked)
-    samples = [row for row in queries.samples(store, bisection, asked, (INSTRUCTIONS, CPU)) if not row.error]
-    metric = _metric(verdict, last, samples)
+    samples = [row for row in queries.samples(store, bisection, asked, (counted, CPU)) if not row.error]
+    metric = _metric(verdict, last, samples, counted)
     values = measured(samples, queries.twins(store, bisection)).by_commit(metric)
     told = (event for event in store.told(bisection, Unobservable) if event.is_about(asked))
     failed = {event.sha: event.why for event in told} | queries.failures(store, bisection)
@@ -83,13 +83,13 @@ def axis(registry: Registry, bisection: int, test: str | None = None) -> Axis:
     )
 
 
-def _metric(verdict: Verdict | None, last: Latest, samples: Sequence[SampleRow]) -> str:
-    """The metric that is searched on; before that was chosen, instructions where they are counted."""
+def _metric(verdict: Verdict | None, last: Latest, samples: Sequence[SampleRow], counted: str) -> str:
+    """The metric that is searched on; before that was chosen, what is counted where it is."""
     if verdict and verdict.metric:
         return verdict.metric
     if regime := last[RegimeChosen]:
         return regime.metric
-    return INSTRUCTIONS if not samples or any(INSTRUCTIONS in row.values for row in samples) else CPU
+    return counted if not samples or any(counted in row.values for row in samples) else CPU
 
 
 def _mean(values: Sequence[float]) -> float | None:

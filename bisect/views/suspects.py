@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from cpubisect.base.errors import Missing
-from cpubisect.base.metrics import INSTRUCTIONS, Counter
+from cpubisect.base.metrics import Counter
 from cpubisect.base.plain import Plain
 from cpubisect.records import queries
 from cpubisect.records.queries import BuildLine, SampleRow
@@ -21,8 +21,8 @@ from cpubisect.views.measured import measured
 @dataclass(frozen=True)
 class Suspect(Plain):
     """A candidate's place in the order of suspicion: its prior `weight`, a ratio (all add up to 1), of which each
-    reason has the part in `because`, the greatest first; its `cost` in instructions per query, None if unmeasured; and
-    what was `found` of it, empty if nothing was."""
+    reason has the part in `because`, the greatest first; its `cost` in what is counted, None if unmeasured; and what
+    was `found` of it, empty if nothing was."""
 
     rank: int
     sha: str
@@ -36,11 +36,13 @@ class Suspect(Plain):
 @dataclass(frozen=True)
 class Ranking(Plain):
     """The first `suspects` among the `candidates` between good and bad, with those that merges brought where these were
-    chased, or of what the merge `inside` brought. `test` is the one whose profiles the order is from."""
+    chased, or of what the merge `inside` brought. `test` is the one whose profiles the order is from, `counted` the
+    metric that they are of."""
 
     id: int
     state: str
     test: str
+    counted: str
     inside: str | None
     candidates: int
     suspects: tuple[Suspect, ...]
@@ -65,6 +67,7 @@ def ranking(registry: Registry, bisection: int, inside: str = "", limit: int | N
         id=bisection,
         state=registry.state(row.id, row.state),
         test=test,
+        counted=row.question.metric.counted,
         inside=None if path in (MAIN, GRAPH) else path,
         candidates=queries.ranked(store, bisection, path),
         suspects=tuple(
@@ -144,6 +147,7 @@ class _Known:
         self._builds: dict[str, BuildLine] = {build.sha: build for build in queries.build_lines(store, row.id)}
         samples = queries.samples(store, row.id, test)
         self._measured = measured(samples, self._ends | queries.twins(store, row.id))
+        self._counted = row.question.metric.counted
         self._probes: dict[int, list[SampleRow]] = {}
         for probe in samples:
             self._probes.setdefault(probe.build, []).append(probe)
@@ -153,9 +157,9 @@ class _Known:
         self._steps = {event.high: event for event in store.told(row.id, events.StepFound) if event.is_about(test)}
 
     def cost(self, sha: str) -> float | None:
-        """Mean instructions per query, over all that were counted with the question's own settings, of the commit or
-        of the one that was measured for it."""
-        counted = self._measured.values(sha, INSTRUCTIONS)
+        """The mean count per query, over all that were made with the question's own settings, of the commit or of the
+        one that was measured for it."""
+        counted = self._measured.values(sha, self._counted)
         return fmean(counted) if counted else None
 
     def found(self, sha: str) -> str:

@@ -67,7 +67,7 @@ def blueprint(context: Context) -> Blueprint:
             frame = frames_of(registry.store, bisection, view.culprit, view.test)
             if frame is None:
                 raise Missing(f"the probes of {sha[:12]} kept no call graph", "only callgrind, of the counters, does")
-            return drawing.flame(frame, _style(), narrow=_narrow())
+            return drawing.flame(frame, view.counted, _style(), narrow=_narrow())
 
         return answer(bisection, draw)
 

@@ -42,6 +42,6 @@ def steps(found: Mapping[str, Step], stylesheet: str, *, narrow: bool) -> str:
 
 
 @lru_cache(maxsize=16)
-def flame(root: Frame, stylesheet: str, *, narrow: bool) -> str:
-    """A culprit's differential flame graph."""
-    return picture.document(flame_graph(root, NARROW if narrow else BROAD), stylesheet)
+def flame(root: Frame, counted: str, stylesheet: str, *, narrow: bool) -> str:
+    """A culprit's differential flame graph, in the metric that was counted."""
+    return picture.document(flame_graph(root, NARROW if narrow else BROAD, counted), stylesheet)

@@ -62,7 +62,7 @@ def running_log(registry: Registry, bisection: int) -> bytes:
 
 def probe_view(registry: Registry, bisection: int, probe: int) -> ProbeView:
     """A probe; raises Missing if the bisection made none with that id."""
-    registry.store.bisection(bisection)
+    question = registry.store.bisection(bisection).question
     rows = registry.store.probes(bisection, probe=probe)
     if not rows:
         raise Missing(f"bisection {bisection} made no probe {probe}", f"`bisect log {bisection}` shows what it did")
@@ -82,6 +82,7 @@ def probe_view(registry: Registry, bisection: int, probe: int) -> ProbeView:
         commands=list(row.commands),
         values={metric: list(found) for metric, found in row.values.items()},
         variables=dict(row.variables),
+        counted=question.metric.counted,
         functions=[FunctionCost(function=name, cost=cost) for name, cost in costly],
     )
 

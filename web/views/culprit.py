@@ -26,6 +26,7 @@ def culprit_view(registry: Registry, bisection: int, sha: str, wanted: str | Non
                     good=known.good,
                     bad=known.bad,
                     culprit=culprit,
+                    counted=known.metric.counted,
                     builds=builds_of(registry, bisection, (culprit.parent, sha)),
                     host=row.host,
                     reproduce=shlex.join(reproduce(known)),

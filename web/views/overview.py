@@ -62,6 +62,7 @@ def overview(registry: Registry, bisection: int, test: str | None = None) -> Ove
         given=question.given,
         find=question.find,
         metric=question.metric,
+        counted=question.metric.counted,
         regime=regime.regime if regime else None,
         counter=row.counter,
         min_step=question.min_step,
@@ -130,7 +131,7 @@ class Lines:
     ) -> None:
         store, found, regime = registry.store, latest[Range], latest[RegimeChosen]
         self._question = row.question
-        self._metric = (verdict and verdict.metric) or (regime.metric if regime else INSTRUCTIONS)
+        self._metric = (verdict and verdict.metric) or (regime.metric if regime else row.question.metric.counted)
         self._culprits = {culprit.sha for culprit in verdict.culprits} if verdict else set()
         self._builds: dict[str, BuildLine] = {build.sha: build for build in queries.build_lines(store, row.id)}
         self._twins = queries.twins(store, row.id)
@@ -161,7 +162,7 @@ class Lines:
         return lines
 
     def _value(self, line: CommitLine) -> float | None:
-        found = line.instructions if self._metric == INSTRUCTIONS else line.cpu_us
+        found = line.cpu_us if self._metric == CPU else line.counted
         return found.mean if found else None
 
     def _line(
@@ -180,6 +181,7 @@ class Lines:
             outcome=build.outcome,
             error=build.first_error or (failed[0] if failed and len(failed) == len(probes) else ""),
             equal_to=self._twins.get(sha),
+            counted=self._measured.level(sha, self._question.metric.counted),
             instructions=self._measured.level(sha, INSTRUCTIONS),
             cpu_us=self._measured.level(sha, CPU),
             step_percent=None,
