@@ -35,7 +35,10 @@ SIMULATED = {L1_MISSES: Simulation.CACHE, LL_MISSES: Simulation.CACHE, MISPREDIC
 """What is counted in a simulation, and in which: misses of the first-level caches and of the last level, instructions
 and data together, and conditional and indirect branches that were predicted wrong."""
 
-METRICS = (INSTRUCTIONS, *SIMULATED, CPU, *WITH_CLOCK)
+COUNTED = (INSTRUCTIONS, *SIMULATED)
+"""What is counted in runs of which no CPU time is taken, if the counter needs such."""
+
+METRICS = (*COUNTED, CPU, *WITH_CLOCK)
 
 
 class Counter(StrEnum):

@@ -7,9 +7,14 @@ from cpubisect.base.metrics import CPU, INSTRUCTIONS, reading
 from cpubisect.records.store import ProbeRow
 
 
+def counted(rows: Sequence[ProbeRow], metric: str) -> list[float]:
+    """What a metric says that is counted, instructions per query say, one value per probe."""
+    return [reading(metric, row.values[metric]) for row in rows]
+
+
 def instructions(rows: Sequence[ProbeRow]) -> list[float]:
     """Instructions per query, one value per probe."""
-    return [reading(INSTRUCTIONS, row.values[INSTRUCTIONS]) for row in rows]
+    return counted(rows, INSTRUCTIONS)
 
 
 def cpu_samples(rows: Sequence[ProbeRow]) -> list[float]:
@@ -18,7 +23,7 @@ def cpu_samples(rows: Sequence[ProbeRow]) -> list[float]:
 
 
 def mean_profile(rows: Sequence[ProbeRow]) -> Mapping[str, float]:
-    """Instructions per query of every function, averaged over probes."""
+    """What every function costs in the metric that is counted, averaged over probes."""
     return _mean([row.profile for row in rows])
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Protocol
 
+from cpubisect.base.metrics import INSTRUCTIONS
 from cpubisect.records.purpose import Purpose
-from cpubisect.records.readings import instructions
+from cpubisect.records.readings import counted, instructions
 from cpubisect.records.store import ProbeRow
 from cpubisect.run.measuring import Unobservable
 from cpubisect.search.ends import changed_defaults
@@ -50,12 +51,13 @@ class Prober(Protocol):
 @dataclass(frozen=True)
 class Restored:
     """What came of giving bad the values that good's server has: `explaining` are the changed defaults that make the
-    step, and `explained` is the part of it that goes with them, as a ratio below 1; `given` by variable is what bad's
-    server was given for its value, and `refused` why it could not be."""
+    step in `metric`, and `explained` is the part of it that goes with them, as a ratio below 1; `given` by variable is
+    what bad's server was given for its value, and `refused` why it could not be."""
 
     explaining: tuple[ChangedDefault, ...] = ()
     given: Mapping[str, str] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
+    metric: str = INSTRUCTIONS
     explained: float = 0.0
 
     @property
@@ -75,8 +77,8 @@ class Restored:
 NOTHING_RESTORED = Restored()
 
 
-def explain_by_defaults(lab: Prober, good: str, bad: str) -> Restored:
-    """The changed defaults that explain the step in instructions; none if the code does.
+def explain_by_defaults(lab: Prober, good: str, bad: str, metric: str = INSTRUCTIONS) -> Restored:
+    """The changed defaults that explain the step in a metric that is counted; none if the code does.
 
     All changed variables that bad's server takes good's values of are restored at once; if that removes the step, half
     of them are dropped as long as the rest still does. Unpinned variables only: what the probe sets itself is equal on
@@ -87,7 +89,7 @@ def explain_by_defaults(lab: Prober, good: str, bad: str) -> Restored:
     changed = {name: values for name, values in sorted(differing.items()) if values[0]}
     if not changed:
         return NOTHING_RESTORED
-    base, whole = instructions(good_rows)[0], instructions(bad_rows)[0]
+    base, whole = counted(good_rows, metric)[0], counted(bad_rows, metric)[0]
 
     def start(values: Mapping[str, str]) -> Mapping[str, str]:
         return lab.ask(bad, _settings(lab, values))
@@ -96,20 +98,20 @@ def explain_by_defaults(lab: Prober, good: str, bad: str) -> Restored:
 
     def explained(names: list[str]) -> float:
         try:
-            restored = instructions([lab.probe_with(bad, _settings(lab, {name: given[name] for name in names}))])[0]
+            trial = lab.probe_with(bad, _settings(lab, {name: given[name] for name in names}))
         except Unobservable:
             return 0.0
-        return (whole - restored) / (whole - base)
+        return (whole - counted([trial], metric)[0]) / (whole - base)
 
     names = sorted(given)
     if not names or explained(names) < EXPLAINS:
-        return Restored((), given, refused)
+        return Restored((), given, refused, metric)
     for half in _halvings(names):
         kept = [name for name in names if name not in half]
         if kept and explained(kept) >= EXPLAINS:
             names = kept
     part = min(MOST_EXPLAINED, explained(names))
-    return Restored(tuple(ChangedDefault(name, *changed[name]) for name in names), given, refused, part)
+    return Restored(tuple(ChangedDefault(name, *changed[name]) for name in names), given, refused, metric, part)
 
 
 def own_defaults(lab: Prober, good: str, bad: str, given: Mapping[str, str]) -> Step | None:
@@ -138,8 +140,8 @@ def _of_commit(lab: Prober, default: ChangedDefault, restored: Restored, culprit
     own = {change.name for change in culprit.variables}
     values = {one.variable: restored.given[one.variable] for one in restored.explaining if one.variable in own}
     try:
-        pinned = instructions([lab.probe_with(culprit.sha, _settings(lab, values))])
-        before = [median(instructions(lab.probes(culprit.parent, Purpose.SEARCH, 1)))]
+        pinned = counted([lab.probe_with(culprit.sha, _settings(lab, values))], restored.metric)
+        before = [median(counted(lab.probes(culprit.parent, Purpose.SEARCH, 1), restored.metric))]
         change = step(before, pinned)
     except Unobservable:
         return replace(default, commit=culprit.sha)

@@ -8,11 +8,11 @@ from statistics import fmean
 
 from cpubisect.base.metrics import CPU, INSTRUCTIONS, METRICS
 from cpubisect.records.purpose import Purpose
-from cpubisect.records.readings import instructions, mean_profile
+from cpubisect.records.readings import counted, mean_profile
 from cpubisect.records.store import ProbeRow
 from cpubisect.run.classes import main_line
 from cpubisect.run.defaults import NOTHING_RESTORED, Restored, explain_by_defaults, own_defaults
-from cpubisect.run.measuring import Beside, Lab, Unobservable, clock_rounds, raw_step, rounds
+from cpubisect.run.measuring import Beside, Lab, Unobservable, clock_rounds, raw_steps, rounds
 from cpubisect.run.wording import (
     AtFork,
     Cancelling,
@@ -28,7 +28,7 @@ from cpubisect.run.wording import (
 from cpubisect.search import events
 from cpubisect.search.clock.noisy import GATE_SIGMAS, LEAST_OF_END, MOST_ROUNDS, hopeless, visible_at
 from cpubisect.search.costs import Cost
-from cpubisect.search.ends import Counts, Plan, Regime, Yardstick, counting_plan, ruled_out
+from cpubisect.search.ends import Counts, Plan, Regime, Yardstick, counting_plan, least_step, ruled_out
 from cpubisect.search.exact import State, expected_builds, largest_change
 from cpubisect.search.line import Line
 from cpubisect.search.question import MetricChoice
@@ -89,7 +89,9 @@ def examine(lab: Lab) -> Outcome | ToSearch:
     seen = Seen(_end_steps(lab), found.visible, own)
     change, yardstick = found.change, found.yardstick
     if change is None or yardstick is None:
-        return TooSmall(seen, _cancelling(lab) if INSTRUCTIONS in found.visible else None, found.linked_once)
+        return TooSmall(
+            seen, _cancelling(lab) if lab.question.metric.counted in found.visible else None, found.linked_once
+        )
     metric = yardstick.metric
     lab.tell(
         events.RegimeChosen(
@@ -103,7 +105,7 @@ def examine(lab: Lab) -> Outcome | ToSearch:
         yardstick, change, seen = other.yardstick, other.change, other.seen
     if fork and not _differs_after_fork(lab, fork, yardstick):
         return AtFork(seen, metric, fork)
-    restored = explain_by_defaults(lab, good, bad) if yardstick.regime is Regime.EXACT else NOTHING_RESTORED
+    restored = explain_by_defaults(lab, good, bad, metric) if yardstick.regime is Regime.EXACT else NOTHING_RESTORED
     if restored.tried:
         lab.tell(
             events.DefaultsRestored(
@@ -171,12 +173,12 @@ def _build_end(lab: Lab, sha: str) -> None:
 
 
 def _difference(lab: Lab) -> _Difference:
-    """What good and bad differ by in instructions or, where that is not enough or not asked for, in CPU time."""
+    """What good and bad differ by in what is counted or, where that is not enough or not asked for, in CPU time."""
     choice = lab.question.metric
     found = _Difference()
     if lab.counts_instructions and choice is not MetricChoice.CPU:
         found = _counted(lab)
-    if found.yardstick is None and choice is not MetricChoice.INSTRUCTIONS:
+    if found.yardstick is None and choice.clocked:
         found = _clocked(lab, found.visible)
     return found
 
@@ -184,14 +186,17 @@ def _difference(lab: Lab) -> _Difference:
 def _counted(lab: Lab) -> _Difference:
     question = lab.question
     ends = (question.good_sha, question.bad_sha)
-    counts = Counts(*(instructions(rows) for rows in rounds(lab, ends, Purpose.SEARCH, END_REPEATS)))
-    plan = counting_plan(counts, step(counts.good, counts.bad).percent, question.min_step, lab.expected_spread)
+    metric = question.metric.counted
+    counts = Counts(*(counted(rows, metric) for rows in rounds(lab, ends, Purpose.SEARCH, END_REPEATS)))
+    expected = lab.expected_spread if metric == INSTRUCTIONS else 0.0
+    whole = step(counts.good, counts.bad).percent
+    plan = counting_plan(counts, whole, question.min_step, expected, least_step(metric))
     good, bad = rounds(lab, ends, Purpose.SEARCH, max(END_REPEATS, plan.repeats))
-    change = step(instructions(good), instructions(bad))
-    visible = {INSTRUCTIONS: plan.min_step}
+    change = step(counted(good, metric), counted(bad, metric))
+    visible = {metric: plan.min_step}
     if abs(change.percent) < plan.min_step:
         return _Difference(visible)
-    return _Difference(visible, change, _yardstick(lab, INSTRUCTIONS, Regime.EXACT, plan))
+    return _Difference(visible, change, _yardstick(lab, metric, Regime.EXACT, plan))
 
 
 def _clocked(lab: Lab, visible: Mapping[str, float]) -> _Difference:
@@ -275,7 +280,7 @@ def _differs_after_fork(lab: Lab, fork: str, yardstick: Yardstick) -> bool:
     if yardstick.regime is Regime.EXACT:
         ends = (fork, lab.question.bad_sha)
         before, after = rounds(lab, ends, Purpose.SEARCH, max(END_REPEATS, yardstick.repeats))
-        change = step(instructions(before), instructions(after))
+        change = step(counted(before, yardstick.metric), counted(after, yardstick.metric))
         return yardstick.direction * change.percent >= yardstick.min_step
 
     def none(found: Beside) -> bool:
@@ -287,7 +292,7 @@ def _differs_after_fork(lab: Lab, fork: str, yardstick: Yardstick) -> bool:
 def _end_steps(lab: Lab) -> dict[str, Step]:
     """The step from good to bad in every metric that both have."""
     good, bad = (_searched(lab, sha) for sha in (lab.question.good_sha, lab.question.bad_sha))
-    return {metric: change for metric in METRICS if (change := raw_step(metric, good, bad))}
+    return raw_steps(METRICS, good, bad)
 
 
 def _searched(lab: Lab, sha: str) -> Sequence[ProbeRow]:
@@ -298,7 +303,8 @@ def _searched(lab: Lab, sha: str) -> Sequence[ProbeRow]:
 def _cancelling(lab: Lab) -> Cancelling | None:
     """How much may cancel in the total, by the profiles of the ends; None without profiles."""
     rows = [lab.probes(sha, Purpose.SEARCH, 1) for sha in (lab.question.good_sha, lab.question.bad_sha)]
-    costs = {n: Cost(fmean(instructions(side)), mean_profile(side)) for n, side in enumerate(rows)}
+    metric = lab.question.metric.counted
+    costs = {n: Cost(fmean(counted(side, metric)), mean_profile(side)) for n, side in enumerate(rows)}
     if not all(cost.functions for cost in costs.values()):
         return None
     state = State(len(costs), costs)

@@ -203,11 +203,12 @@ class Beside:
     @property
     def steps(self) -> dict[str, Step]:
         """The steps in CPU time, and in what is sampled with it where both have that."""
-        found = {CPU: self.cpu}
-        for metric in WITH_CLOCK:
-            if change := raw_step(metric, self.before, self.after):
-                found[metric] = change
-        return found
+        return {CPU: self.cpu, **raw_steps(WITH_CLOCK, self.before, self.after)}
+
+
+def raw_steps(metrics: Iterable[str], before: Sequence[ProbeRow], after: Sequence[ProbeRow]) -> dict[str, Step]:
+    """The step in each metric that both commits have."""
+    return {metric: change for metric in metrics if (change := raw_step(metric, before, after))}
 
 
 def raw_step(metric: str, before: Sequence[ProbeRow], after: Sequence[ProbeRow]) -> Step | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from cpubisect.base.metrics import INSTRUCTIONS
-from cpubisect.search.ends import DEFAULT_MIN_STEP, Regime, Yardstick
+from cpubisect.search.ends import DEFAULT_MIN_STEP, OF_LAYOUT, Regime, Yardstick
 from cpubisect.search.exact import Done, Found
 from cpubisect.search.line import Line
 from cpubisect.search.question import Find, Question
@@ -267,9 +267,19 @@ class Confirmed:
                 *map(self._moved, self.done.shifts),
                 *self._left(asked_for_all=question.min_step is not None, first=question.first),
                 *(f"{sha[:12]} failed to build once, and was built when that was tried again" for sha in self.mishaps),
+                *self._modelled(),
                 *self.seen.notes(question, test),
             ),
         )
+
+    def _modelled(self) -> Iterator[str]:
+        """Of what a simulation may take for a step."""
+        metric = self.yardstick.metric
+        if metric in OF_LAYOUT:
+            yield (
+                f"where code lies has a part in {metric}: of the example, builds that only moved code were seen "
+                f"{OF_LAYOUT[metric]:g} % apart"
+            )
 
     def _explained(self, change: Step) -> str:
         names = ", ".join(f"{found.variable} ({found.good} → {found.bad})" for found in self.defaults)

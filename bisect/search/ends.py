@@ -5,12 +5,17 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from math import ceil
 
+from cpubisect.base.metrics import L1_MISSES, LL_MISSES, MISPREDICTIONS
 from cpubisect.base.plain import Plain
 from cpubisect.search.costs import Cost
 from cpubisect.search.stats import Step, spread_percent
 
 DEFAULT_MIN_STEP = 0.5
 """Percent: the floor of the smallest step looked for, as in the instruction metrics of rustc-perf's 'small' class."""
+
+OF_LAYOUT = {L1_MISSES: 1.1, LL_MISSES: 0.2, MISPREDICTIONS: 46.0}
+"""Percent: so far apart were simulated counts of builds of the example that only moved code. Smaller steps are looked
+for only if they are asked for."""
 
 SHARE_OF_WHOLE = 0.1
 """By default a step must be this part of the whole difference to be looked for."""
@@ -114,14 +119,26 @@ class Plan:
     visible: float
 
 
-def counting_plan(counts: Counts, whole_percent: float, wanted: float | None, expected: float = 0.0) -> Plan:
-    """The plan for searching on instructions, given the ends' counts and their difference in percent, and how far
-    apart, in percent, counts of one build are `expected` to be: two of them may be close by chance.
+def least_step(metric: str) -> float:
+    """The smallest step, in percent, that is looked for by default in a metric that is counted."""
+    return max(DEFAULT_MIN_STEP, OF_LAYOUT.get(metric, 0.0))
+
+
+def counting_plan(
+    counts: Counts,
+    whole_percent: float,
+    wanted: float | None,
+    expected: float = 0.0,
+    least: float = DEFAULT_MIN_STEP,
+) -> Plan:
+    """The plan for searching on what is counted, given the ends' counts and their difference in percent, and how far
+    apart, in percent, counts of one build are `expected` to be: two of them may be close by chance. Without a step that
+    is `wanted`, none below `least` percent is looked for.
 
     Repeats grow with the square of the spread over a quarter of the smallest step, as an error of a mean shrinks.
     """
     spread = max(spread_percent(counts.good), spread_percent(counts.bad), expected)
-    floor = max(DEFAULT_MIN_STEP, abs(whole_percent) * SHARE_OF_WHOLE) if wanted is None else wanted
+    floor = max(least, abs(whole_percent) * SHARE_OF_WHOLE) if wanted is None else wanted
     repeats = min(MOST_REPEATS, max(1, ceil((spread / (floor / 4)) ** 2)))
     visible = NOISE_FACTOR * spread / repeats**0.5
     return Plan(repeats, max(floor, visible), max(visible, 0.001))

@@ -1,6 +1,6 @@
 """What one bisection asks, resolved to commits; stored as it is, so that a resumed run asks exactly the same."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -32,6 +32,15 @@ class MetricChoice(StrEnum):
         """The metric of which the counts are searched, and which profiles, call graphs and suspects are of."""
         own = f"{self}/query"
         return own if own in SIMULATED else INSTRUCTIONS
+
+    @property
+    def clocked(self) -> bool:
+        """Whether CPU time may be searched on."""
+        return self in (MetricChoice.AUTO, MetricChoice.CPU)
+
+    def simulations(self, asked: Collection[Simulation] = ()) -> tuple[Simulation, ...]:
+        """What is to be simulated for it, and what was asked for beside."""
+        return tuple(one for one in Simulation if one in asked or one is SIMULATED.get(self.counted))
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,9 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
     for name in (asked.good, asked.bad):
         if name.startswith("-") or not name.strip():
             raise UserError(f"{name!r} is not a commit", "give a version, tag, branch or commit")
-    if asked.counter is not None or asked.simulations:
-        choose(examine(), asked.counter, asked.simulations)
+    simulations = asked.metric.simulations(asked.simulations)
+    if asked.counter is not None or simulations:
+        choose(examine(), asked.counter, simulations)
     matrix = Matrix.load(asked.matrix)
     url = _url(matrix, asked)
     path = mirror_of(home, url) if url else Path(asked.repo or ".").expanduser().resolve()
@@ -85,7 +86,7 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
         jobs=asked.jobs,
         counter=asked.counter,
         first=asked.first,
-        simulations=asked.simulations,
+        simulations=simulations,
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpubisect.base.metrics import INSTRUCTIONS
+from cpubisect.base.metrics import INSTRUCTIONS, LL_MISSES
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.store import ProbeRow
 from cpubisect.run.defaults import acceptable, explain_by_defaults, forms
@@ -24,8 +24,10 @@ Refuses = Callable[[Values], str]
 
 
 class Servers:
-    """Two commits: `code` is what the bad one's code costs more, `price` what a variable's bad value costs. The bad one
-    `refuses` some values and keeps its own of what is `fixed`."""
+    """Two commits with costs in one metric: `code` is what the bad one's code costs more, `price` what a variable's
+    bad value costs. The bad one `refuses` some values and keeps its own of what is `fixed`."""
+
+    metric = INSTRUCTIONS
 
     def __init__(
         self, code: float, price: Mapping[str, float], refuses: Refuses = lambda values: "", fixed: Sequence[str] = ()
@@ -55,7 +57,8 @@ class Servers:
     def _row(self, sha: str, variables: dict[str, str]) -> ProbeRow:
         cost = 1000.0 + (self.code if sha == "bad" else 0.0)
         cost += sum(price for name, price in self.price.items() if variables[name] == BAD[name])
-        return ProbeRow(1, 1, "point-query", Purpose.SEARCH, 1.0, None, {INSTRUCTIONS: (cost,)}, {}, variables, (), 0.0)
+        values = {INSTRUCTIONS: (1000.0,), self.metric: (cost,)}
+        return ProbeRow(1, 1, "point-query", Purpose.SEARCH, 1.0, None, values, {}, variables, (), 0.0)
 
 
 def refusing(words: str, *pairs: tuple[str, str]) -> Refuses:
@@ -184,3 +187,11 @@ def test_no_more_is_left_out_than_is_refused(refused: frozenset[int], names: boo
 )
 def test_the_forms_of_a_value(good: str, bad: str, expected: tuple[str, ...]) -> None:
     assert forms(good, bad) == expected
+
+
+def test_a_default_may_explain_what_instructions_do_not_see() -> None:
+    servers = Servers(5.0, {"c_size": 300.0})
+    servers.metric = LL_MISSES
+    found = explain_by_defaults(servers, "good", "bad", LL_MISSES)
+    assert [one.variable for one in found.explaining] == ["c_size"]
+    assert found.metric == LL_MISSES

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cpubisect.base.metrics import INSTRUCTIONS, MISPREDICTIONS
 from cpubisect.search.ends import (
     DEFAULT_MIN_STEP,
     MOST_REPEATS,
@@ -9,6 +10,7 @@ from cpubisect.search.ends import (
     Counts,
     changed_defaults,
     counting_plan,
+    least_step,
     ruled_out,
 )
 from cpubisect.search.stats import Step, spread_percent
@@ -24,6 +26,13 @@ def test_an_exact_counter_needs_one_probe_and_sees_small_steps() -> None:
 def test_the_users_smallest_step_wins_over_the_default() -> None:
     assert counting_plan(Counts([1000.0, 1000.0], [1128.0, 1128.0]), 12.8, 0.2).min_step == 0.2
     assert counting_plan(Counts([1000.0, 1000.0], [1001.0, 1001.0]), 0.1, None).min_step == DEFAULT_MIN_STEP
+
+
+def test_what_moving_code_may_make_is_not_looked_for_unless_it_is_asked_for() -> None:
+    counts, least = Counts([100.0, 100.0], [120.0, 120.0]), least_step(MISPREDICTIONS)
+    assert counting_plan(counts, 20.0, None, 0.0, least).min_step == least > 20.0
+    assert counting_plan(counts, 20.0, 1.0, 0.0, least).min_step == 1.0
+    assert least_step(INSTRUCTIONS) == DEFAULT_MIN_STEP
 
 
 @given(st.floats(0.0, 30.0), st.floats(0.1, 20.0))

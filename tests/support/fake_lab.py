@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
-from cpubisect.base.metrics import CPU, INSTRUCTIONS, WITH_CLOCK
+from cpubisect.base.metrics import CPU, INSTRUCTIONS, SIMULATED, WITH_CLOCK
 from cpubisect.base.objects import ObjectFile
 from cpubisect.builders.build import Outcome
 from cpubisect.history.candidates import Candidate, Candidates
@@ -367,6 +367,7 @@ class FakeLab:
         if self.counts_instructions and not purpose.only_clock:
             slipped = bool(self._slips) and self._random.random() < self._slips
             values[INSTRUCTIONS] = (cost * 1.01 if slipped else cost,)
+            values |= {metric: (cost,) for metric, cost in commit.others.items() if metric in SIMULATED}
         if not purpose.only_counts:
             values |= {metric: (cost,) for metric, cost in commit.others.items() if metric in WITH_CLOCK}
         number = len(self._probes) + 1
