@@ -78,7 +78,8 @@ def main() -> None:
 @click.option("--engine", help="mysql, rocksdb, … [default: told by the repository or the test].")
 @click.option(
     "--metric", type=click.Choice([m.value for m in MetricChoice]), default="auto", show_default=True,
-    help="What to search on: auto takes instructions where the ends differ in them, else CPU time.",
+    help="What to search on: auto takes instructions where the ends differ in them, else CPU time; misses and "
+    "mispredictions are those that callgrind simulates.",
 )  # fmt: skip
 @click.option(
     "--counter", type=click.Choice([c.value for c in COUNTERS]),
@@ -96,7 +97,8 @@ def main() -> None:
 @click.option("--defaults", type=click.Choice(["pinned", "server"]),
               help="MySQL: one set of settings for all servers, or each server's own [default: pinned].")  # fmt: skip
 @click.option("--min-step", type=click.FloatRange(0.001, 1000.0), callback=_finite, metavar="PERCENT",
-              help="Smallest step to look for [default: a tenth of the whole difference, at least 0.5].")  # fmt: skip
+              help="Smallest step to look for [default: a tenth of the whole difference, at least 0.5, "
+              "or more of what is simulated].")  # fmt: skip
 @click.option("--first", is_flag=True, help="The largest step is enough: do not look for smaller ones after it.")
 @click.option("--toolchain", help="Build everything with this one, e.g. gcc-12 [default: the matrix chooses].")
 @click.option("--matrix", type=click.Path(path_type=Path), help="Your own compiler-matrix.yaml.")

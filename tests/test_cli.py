@@ -103,12 +103,14 @@ def test_a_counter_that_does_not_count_here_begins_nothing(
     assert json.loads(bisect("list", "--json").stdout) == []
 
 
-@pytest.mark.parametrize("option", ["--cache-sim", "--branch-sim"])
+@pytest.mark.parametrize("option", ["--cache-sim", "--branch-sim", "--metric ll-misses"])
 def test_only_callgrind_simulates(home: Path, example: Generated, monkeypatch: pytest.MonkeyPatch, option: str) -> None:
     monkeypatch.setattr(asking, "examine", lambda: {Counter.HARDWARE: "", Counter.CALLGRIND: ""})
     words = ("start", "v1.0.0", "v1.4.0", "--test", "seekrandom", "--repo", str(example.path), "--counter", "perf")
     refused(
-        *words, option, says="only callgrind simulates caches and branches (perf was asked for): leave out --counter"
+        *words,
+        *option.split(),
+        says="only callgrind simulates caches and branches (perf was asked for): leave out --counter",
     )
     assert json.loads(bisect("list", "--json").stdout) == []
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from statistics import fmean, median
 from typing import Self
 
-from cpubisect.base.metrics import INSTRUCTIONS
+from cpubisect.base.metrics import COUNTED
 from cpubisect.records.purpose import Purpose
-from cpubisect.records.readings import cpu_samples, instructions, mean_profile
+from cpubisect.records.readings import counted, cpu_samples, mean_profile
 from cpubisect.records.store import ProbeRow
 from cpubisect.run.chase import chase
 from cpubisect.run.classes import merged_lines, narrow, search
@@ -24,7 +24,7 @@ from cpubisect.run.evidence import (
 )
 from cpubisect.run.exact import cost, explained
 from cpubisect.run.loop import Searched
-from cpubisect.run.measuring import Beside, Lab, Unobservable, clock_rounds, rounds
+from cpubisect.run.measuring import Beside, Lab, Unobservable, clock_rounds, raw_steps, rounds
 from cpubisect.run.noisy import NoisySearch
 from cpubisect.run.wording import reasons
 from cpubisect.search import events
@@ -330,7 +330,7 @@ class Confirmer:
         if self._noisy:
             return self._clocked_anew(parent, sha, rounds_for(percent, noise))
         before, after = (
-            [count - self._explained(own) for count in instructions(rows)]
+            [count - self._explained(own) for count in counted(rows, self._yardstick.metric)]
             for own, rows in zip((parent, sha), self._counted_anew(parent, sha), strict=True)
         )
         return Rise(median(before), median_step(before, after))
@@ -343,14 +343,16 @@ class Confirmer:
         """Counts of a commit and its parent that had no part in the search, more of them while some are far from the
         others of their build; raises Unobservable."""
         purpose, tolerance = Purpose.count(sha, parent), self._yardstick.min_step * FAR_SHARE
+        metric = self._yardstick.metric
         for count in range(max(COUNTS, self._yardstick.repeats), max(MOST_COUNTS, self._yardstick.repeats) + 1):
             found = rounds(self._lab, (parent, sha), purpose, count)
-            strange = {own: far(instructions(rows), tolerance) for own, rows in zip((parent, sha), found, strict=True)}
+            read = (counted(rows, metric) for rows in found)
+            strange = {own: far(counts, tolerance) for own, counts in zip((parent, sha), read, strict=True)}
             if sum(map(len, strange.values())) <= count - COUNTS:
                 break
             for own, counts in strange.items():
                 if counts:
-                    self._lab.tell(events.FarCount(sha=own, counts=tuple(counts), of=count))
+                    self._lab.tell(events.FarCount(sha=own, counts=tuple(counts), of=count, metric=metric))
         return found
 
     def _clocked_anew(self, parent: str, sha: str, count: int) -> Rise:
@@ -471,8 +473,8 @@ class Confirmer:
         steps: dict[str, Step] = {}
         functions: tuple[FunctionChange, ...] = ()
         if not self._noisy:
-            steps[INSTRUCTIONS] = rise.step
-            probes = (self._lab.probes(commit, Purpose.SEARCH, self._yardstick.repeats) for commit in (parent, sha))
+            probes = [self._lab.probes(commit, Purpose.SEARCH, self._yardstick.repeats) for commit in (parent, sha)]
+            steps.update({**raw_steps(COUNTED, *probes), self._yardstick.metric: rise.step})
             functions = largest_functions(*map(mean_profile, probes))
         note = f"the layout of its code could not be drawn anew: {rise.unplaced}" if rise.unplaced else ""
         try:

@@ -1,10 +1,10 @@
-"""The search on instructions: each commit's counts are taken once, and are what it costs."""
+"""The search on what is counted: each commit's counts are taken once, and are what it costs."""
 
 from functools import partial
 from statistics import median
 
 from cpubisect.records.purpose import Purpose
-from cpubisect.records.readings import instructions, mean_attributed, mean_profile
+from cpubisect.records.readings import counted, mean_attributed, mean_profile
 from cpubisect.run.estimates import Estimates
 from cpubisect.run.loop import Action, Searched
 from cpubisect.run.measuring import Lab, Unobservable
@@ -115,11 +115,11 @@ def measured_before(lab: Lab, line: Line, yardstick: Yardstick) -> tuple[dict[in
 
 
 def cost(lab: Lab, sha: str, yardstick: Yardstick) -> Cost:
-    """What a commit costs in instructions per query, without what is explained: the median of as many counts as the
+    """What a commit costs in the metric that is counted, without what is explained: the median of as many counts as the
     yardstick says, and of those that were made to confirm a step; raises Unobservable."""
     repeats = yardstick.repeats
     rows = [*lab.probes(sha, Purpose.SEARCH, repeats)[:repeats], *lab.fresh_counts(sha)]
-    found = Cost(median(instructions(rows)), mean_profile(rows), mean_attributed(rows))
+    found = Cost(median(counted(rows, lab.question.metric.counted)), mean_profile(rows), mean_attributed(rows))
     for known in explained(lab, sha, yardstick):
         found -= known
     return found

@@ -21,11 +21,15 @@ class Find(StrEnum):
 
 
 class MetricChoice(StrEnum):
-    """What to search on: `auto` takes instructions where the ends differ in them, else CPU time."""
+    """What to search on: `auto` takes instructions where the ends differ in them, else CPU time; what is simulated is
+    taken for regressions that instructions do not see."""
 
     AUTO = "auto"
     INSTRUCTIONS = "instructions"
     CPU = "cpu"
+    L1_MISSES = "l1-misses"
+    LL_MISSES = "ll-misses"
+    MISPREDICTIONS = "branch-mispredictions"
 
     @property
     def counted(self) -> str:

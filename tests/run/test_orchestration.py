@@ -11,7 +11,7 @@ from fake_lab import Commit, Commits, FakeLab, straight
 
 import cpubisect.run.runner
 from cpubisect.base.errors import UserError
-from cpubisect.base.metrics import CACHE_MISSES, CPU, CYCLES, INSTRUCTIONS
+from cpubisect.base.metrics import CACHE_MISSES, CPU, CYCLES, INSTRUCTIONS, LL_MISSES, MISPREDICTIONS
 from cpubisect.records.purpose import Purpose
 from cpubisect.run.measuring import Unobservable
 from cpubisect.run.runner import run
@@ -95,6 +95,12 @@ def unused() -> dict[str, Commit]:
     return straight(Commit(1000.0, **made), *extra, Commit(1200.0, **made), *after)
 
 
+def missing(*levels_of_misses: tuple[int, float]) -> list[Commit]:
+    """Commits that execute the same instructions, so many of each number of cache misses."""
+    return [Commit(others={LL_MISSES: misses, MISPREDICTIONS: 2.0}) for misses in levels(*levels_of_misses)]
+
+
+MISSES: Mapping[str, Any] = {"metric": MetricChoice.LL_MISSES}
 SEVERAL = straight(*levels((5, 1000.0), (7, 1150.0), (8, 1200.0)))
 BROKEN = straight(*levels((4, 1000.0)), *[Commit(1150.0, fails=LOST)] * 4, *levels((4, 1150.0)))
 CRASHING = straight(*levels((4, 1000.0)), Commit(1150.0, crashes="aborted"), *levels((4, 1150.0)))
@@ -106,6 +112,43 @@ FLAT = straight(*levels((6, 1000.0)))
 
 ROWS = [
     Row("a culprit", straight(*levels((13, 1000.0), (7, 1100.0))), Kind.CULPRIT, ("c13",), says=("+10.00 %",)),
+    Row(
+        "a culprit whose cache misses grew",
+        straight(*missing((13, 4.0), (7, 5.0))),
+        *(Kind.CULPRIT, ("c13",)),
+        says=("+25.00 % ll-misses/query against its parent",),
+        asked=MISSES,
+    ),
+    Row("cache misses that instructions do not see", straight(*missing((3, 4.0), (3, 5.0))), Kind.NO_REGRESSION),
+    Row(
+        "branches that are predicted as before",
+        straight(*missing((3, 4.0), (3, 5.0))),
+        Kind.NO_REGRESSION,
+        says=("one of 46.00 % in branch-mispredictions/query would have been seen",),
+        asked={"metric": MetricChoice.MISPREDICTIONS},
+    ),
+    Row(
+        "next to no cache misses, which double",
+        straight(*missing((3, 0.02), (3, 0.04))),
+        Kind.NO_REGRESSION,
+        says=("in ll-misses/query would have been seen",),
+        asked=MISSES,
+    ),
+    Row(
+        "fewer cache misses",
+        straight(*missing((3, 5.0), (3, 4.0))),
+        Kind.IMPROVEMENT,
+        says=("(-20.00 % ll-misses/query): no regression",),
+        asked=MISSES,
+    ),
+    Row(
+        "cache misses that are there at the fork point",
+        {**straight(*missing((6, 5.0))), **straight(*missing((2, 4.0)), name="f", after="c1")},
+        Kind.FORK_POINT,
+        good="f1",
+        bad="c5",
+        asked=MISSES,
+    ),
     Row("the commit after good", straight(1000.0, *levels((7, 1100.0))), Kind.CULPRIT, ("c1",)),
     Row("bad itself", straight(*levels((8, 1000.0)), 1100.0), Kind.CULPRIT, ("c8",)),
     Row("one candidate", straight(1000.0, 1100.0), Kind.CULPRIT, ("c1",)),
@@ -402,6 +445,19 @@ def test_a_step_is_told_in_every_event_that_the_hardware_counted(host: Mapping[s
     for steps in (verdict.ends, verdict.culprits[0].steps):
         assert steps[CYCLES].percent == pytest.approx(50.0)
         assert CACHE_MISSES not in steps
+
+
+def test_a_culprit_in_what_is_simulated_is_told_in_all_that_was_counted() -> None:
+    lab = FakeLab(straight(*missing((3, 4.0), (3, 5.0))), question("c0", "c5", **MISSES))
+    verdict = run(lab)
+    (culprit,) = verdict.culprits
+    assert verdict.metric == LL_MISSES
+    assert culprit.steps.keys() == {INSTRUCTIONS, LL_MISSES, MISPREDICTIONS, CPU}
+    assert [culprit.steps[metric].percent for metric in (LL_MISSES, INSTRUCTIONS)] == pytest.approx([25.0, 0.0])
+    assert culprit.share == pytest.approx(1.0)
+    assert any("where code lies has a part in ll-misses/query" in note for note in verdict.notes)
+    (chosen,) = lab.told(events.RegimeChosen)
+    assert chosen.to_json()["metric"] == LL_MISSES
 
 
 @pytest.mark.parametrize("host", [{}, NOISY], ids=["exact", "noisy"])

@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from small_bisections import BENCH, ask, cost, history, percent, said, tree, verdict_of
+from web_home import application
 
 from cpubisect.base.metrics import COUNTERS, SIMULATED
 from cpubisect.cli import main
 from cpubisect.records.registry import Registry
 from cpubisect.report import render as report
 from cpubisect.report.form import Form
+from cpubisect.report.reproduction import cases
 from cpubisect.report.words import reproduce
 from cpubisect.service import launch
 from cpubisect.views.bisection import Bisection
@@ -212,6 +214,46 @@ def test_functions_are_told_where_callgrind_counts_beside_a_hardware_counter(
     data = ask(tmp_path / "kv", shas[1], "main", home=home)
     assert data["counter"] == "callgrind"
     assert verdict_of(data)["culprits"][0]["functions"]
+
+
+@pytest.mark.parametrize(
+    ("metric", "costs", "in_words"),
+    [
+        ("ll-misses", ("STRIDE 1", "STRIDE 8"), "simulated misses of the last-level cache per query"),
+        ("branch-mispredictions", ("SORTED 1", "SORTED 0"), "simulated branch mispredictions per query"),
+    ],
+)
+def test_a_culprit_that_instructions_do_not_see(
+    home: Path, tmp_path: Path, metric: str, costs: tuple[str, str], in_words: str
+) -> None:
+    before, after = (cost(1024, f"#define {one}\n") for one in costs)
+    changes = [{**(before if n < 4 else after), "note": str(n)} for n in range(7)]
+    shas = history({**tree(1024), **before}, *changes).write(tmp_path / "kv")
+    unseen = verdict_of(ask(tmp_path / "kv", shas[1], "main", "--metric", "instructions", home=home))
+    assert unseen["kind"] == "no-regression"
+    assert unseen["ends"]["instructions/query"]["percent"] == pytest.approx(0.0, abs=0.01)
+    data = ask(tmp_path / "kv", shas[1], "main", "--metric", metric, home=home)
+    verdict = verdict_of(data)
+    assert (verdict["kind"], verdict["metric"]) == ("culprit", f"{metric}/query")
+    (culprit,) = verdict["culprits"]
+    assert culprit["sha"] == shas[6]
+    assert culprit["steps"][f"{metric}/query"]["percent"] > 500
+    assert culprit["steps"]["instructions/query"]["percent"] == pytest.approx(0.0, abs=0.01)
+    grown = culprit["functions"][0]
+    assert grown["function"] == "lookup"
+    assert grown["after"] > 6 * grown["before"]
+    assert data["simulations"] == ["cache-sim" if metric == "ll-misses" else "branch-sim"]
+    number = int(data["id"])
+    written = " ".join(report.render(Registry.open(), number, Form.TEXT).decode().split())
+    assert f"more {in_words} since commit" in written
+    assert f"function ({metric}/query, self)" in written
+    assert "-sim" not in written.partition("To reproduce")[2]
+    assert f"{metric}/query: " in report.render(Registry.open(), number, Form.HTML).decode()
+    client = application(home).test_client()
+    for page in ("", f"/culprits/{culprit['sha']}", f"/culprits/{culprit['sha']}/flame.svg", "/chart.svg"):
+        assert f"{metric}/query" in client.get(f"/bisections/{number}{page}").text
+    (case,) = cases(Bisection.from_json(data))
+    assert case.options[case.options.index("--metric") + 1] == metric
 
 
 def test_what_was_simulated_is_recorded_with_every_count_and_told(home: Path, tmp_path: Path) -> None:

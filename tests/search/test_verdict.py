@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from questions import question
 
-from cpubisect.base.metrics import CPU, INSTRUCTIONS, Counter, Simulation
+from cpubisect.base.metrics import CPU, INSTRUCTIONS, SIMULATED, Counter, Simulation
 from cpubisect.search.ends import ChangedVariable
 from cpubisect.search.question import Find, MetricChoice, Question
 from cpubisect.search.stats import Step
@@ -72,6 +72,17 @@ def test_a_question_comes_back_with_its_list_of_tests(tests: tuple[str, ...]) ->
     assert stored["parameters"].keys() == set(tests)
     assert "test" not in stored
     assert Question.from_json(stored) == asked
+
+
+def test_what_is_searched_on_says_what_must_be_simulated() -> None:
+    assert MetricChoice.AUTO.simulations() == ()
+    assert MetricChoice.CPU.simulations([Simulation.BRANCH]) == (Simulation.BRANCH,)
+    assert MetricChoice.L1_MISSES.simulations([Simulation.BRANCH]) == (Simulation.CACHE, Simulation.BRANCH)
+    for metric in MetricChoice:
+        simulated = metric.counted in SIMULATED
+        assert simulated == bool(metric.simulations())
+        assert simulated or metric.counted == INSTRUCTIONS
+        assert not (simulated and metric.clocked)
 
 
 def test_a_question_of_before_a_counter_could_be_chosen_comes_back() -> None:

@@ -161,6 +161,12 @@ def test_a_bisection_is_started_cancelled_and_resumed(known: Known, tmp_path: Pa
     assert answer.status_code == 201
     where = answer.headers["Location"]
     assert client.get(where).json["state"] == "queued"  # type: ignore[index]
+    simulated = {**asked, "metric": "l1-misses", "simulations": ["branch-sim"]}
+    started = client.post("/api/bisections", json=simulated, headers=allowed).headers["Location"]
+    assert client.get(started).json["counted"] == "l1-misses/query"  # type: ignore[index]
+    refused = client.post("/api/bisections", json={**simulated, "counter": "perf"}, headers=allowed)
+    assert refused.status_code == 422
+    assert refused.json["problem"]  # type: ignore[index]
     assert json.loads(client.post(f"{where}/cancel", headers=allowed).data)["state"] == "cancelled"
     assert client.post(f"{where}/cancel", headers=allowed).status_code == 409
     assert json.loads(client.post(f"{where}/resume", headers=allowed).data)["state"] == "queued"
