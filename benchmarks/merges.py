@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
+from cpubisect.search.exact import SPARE, halvings
 from cpubisect.search.graph import Graph
 from searching.woven import Builds, by_lines, chased, halved, woven
 
@@ -20,6 +21,7 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "search-benchmark.md"
 BEGIN, END = "<!-- By `python benchmarks/merges.py --write`: -->", "<!-- Up to here. -->"
 DEPTHS = (1, 2, 3, 4)
 STEPS = 60
+ENDS_AND_PARENT = 3
 NAMED = 0.6
 """The part of the prior weight that a named suspect has; the others share the rest evenly."""
 
@@ -80,13 +82,19 @@ def main() -> None:
         for _, _, found in rows
         for wrong, none in zip(found["chase, wrong name"], found["chase, no prior"], strict=True)
     ]
+    sizes = [len(woven(asked.seed, number, STEPS, depth).nodes) for depth in DEPTHS for number in range(asked.trials)]
+    over = [
+        wrong.count - (ENDS_AND_PARENT + halvings(size))
+        for wrong, size in zip((one for _, _, found in rows for one in found["chase, wrong name"]), sizes, strict=True)
+    ]
     every = [one for _, _, found in rows for own in found.values() for one in own]
     told = {
         "histories": asked.trials * len(DEPTHS),
         "right_share": fmean(one.right for one in every),
         "wrong_name_costs_mean": round(fmean(worst), 2),
         "wrong_name_costs_most": max(worst),
-        "wrong_name_costs_more_than_two_share": fmean(cost > 2 for cost in worst),
+        "wrong_name_costs_more_than_two_share": fmean(cost > SPARE for cost in worst),
+        "wrong_name_over_halving_most": max(over),
     }
     print(json.dumps(told))
 

@@ -14,9 +14,6 @@ LONGEST_LINE = 6
 MERGES = 0.5
 """The share of steps that are merges, on every line but the deepest."""
 
-MADE_IN_ADVANCE = 2
-"""Builds of both ends."""
-
 
 def woven(seed: int, trial: int, steps: int, depth: int) -> Graph:
     """A trunk of so many steps whose merges lead to lines that hold merges themselves, `depth` deep; the same for the

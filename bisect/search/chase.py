@@ -103,18 +103,16 @@ def _choose(chase: Chase, left: Sequence[int], pool: Sequence[int], price: Price
         size = held[number].bit_count()
         return 1 + halvings(max(size, len(left) - size))
 
-    def suspicion(number: int) -> float:
-        own = max(chase.weights[number - 1], next_weights.get(number, 0.0))
-        return own if own * len(left) >= STRONG_SUSPECT * whole else 0.0
+    before = _before_suspects(chase, left, bits)
 
-    # Of a suspect that has the step the parent is asked next.
-    next_weights: dict[int, float] = {}
-    for number in left:
-        for parent in chase.graph.nodes[number - 1].parents if number in chase.shares else ():
-            before = chase.graph.numbers.get(parent, 0)
-            next_weights[before] = max(next_weights.get(before, 0.0), chase.weights[number - 1])
+    def weight(number: int) -> float:
+        return max(chase.weights[number - 1], before.get(number, 0.0))
+
+    def suspicion(number: int) -> float:
+        return weight(number) if weight(number) * len(left) >= STRONG_SUSPECT * whole else 0.0
+
     allowed = [number for number in pool if number in chase.free or longest(number) <= allowance] or pool
-    likeliest = max(allowed, key=lambda number: max(chase.weights[number - 1], next_weights.get(number, 0.0)))
+    likeliest = max(allowed, key=weight)
     if suspicion(likeliest) * halvings(len(left)) >= PAIR * whole:
         return likeliest, shares[likeliest]
     told = entropy([min(1.0, shares[number]) for number in allowed])
@@ -124,6 +122,27 @@ def _choose(chase: Chase, left: Sequence[int], pool: Sequence[int], price: Price
     near = (number for number in allowed if rates[number] >= enough)
     best = max(near, key=lambda number: (suspicion(number), rates[number], -longest(number)))
     return best, shares[best]
+
+
+def _before_suspects(chase: Chase, left: Sequence[int], bits: int) -> dict[int, float]:
+    """Of what has the step the nearest that it contains and that is left: with the weight of that, for of a suspect
+    that has the step the parent is asked next."""
+    found: dict[int, float] = {}
+    for number in left:
+        if number not in chase.shares:
+            continue
+        waiting, seen = [number], {0}
+        while waiting:
+            for parent in chase.graph.nodes[waiting.pop() - 1].parents:
+                before = chase.graph.numbers.get(parent, 0)
+                if before in seen:
+                    continue
+                seen.add(before)
+                if bits >> before & 1:
+                    found[before] = max(found.get(before, 0.0), chase.weights[number - 1])
+                else:
+                    waiting.append(before)
+    return found
 
 
 def _weigher(chase: Chase, left: Sequence[int]) -> Callable[[int], float]:

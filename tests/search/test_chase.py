@@ -58,6 +58,14 @@ def test_a_strong_suspect_and_its_parent_are_asked_first_wherever_they_lie() -> 
     assert {*chase.tried} == {suspect, graph.numbers["a4"]}
 
 
+def test_of_a_suspect_that_has_the_step_what_lies_before_it_is_asked_next() -> None:
+    graph = Graph("start", tuple(Node(f"n{n}", (f"n{n - 1}" if n else "start",)) for n in range(40)))
+    suspect, between = 20, (18, 19)
+    weights = [50.0 if n == suspect else 0.0 if n in between else 1.0 for n in range(1, 41)]
+    _, chase = run(graph, suspect, weights)
+    assert chase.tried == (suspect, 17)
+
+
 def test_commits_that_cannot_be_it_are_never_left() -> None:
     graph = nested(2)
     only = graph.numbers["a2"]
