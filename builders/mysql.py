@@ -26,7 +26,7 @@ from typing import Protocol
 from cpubisect.base.objects import ObjectFile
 from cpubisect.base.process import Finished, run
 from cpubisect.base.tools import Header, Tool
-from cpubisect.builders.trees.configure_cache import run_cmake
+from cpubisect.builders.trees.configure_cache import STEERING, run_cmake
 from cpubisect.builders.trees.dependencies import Places, objects_of, prerequisites
 from cpubisect.builders.trees.shop import Builder, CommandFailed, Shop
 
@@ -54,6 +54,8 @@ _ORIGINS = (
     ("config.h", ("config.h.cmake", *_RELEASE)),
     ("mysql_version.h", ("include/mysql_version.h.in", *_RELEASE)),
 )
+
+_CHECKS = "checks of cmake"
 
 # gcc alone drops, from version 6 on, what was stored in an object before its constructor runs.
 _UNKNOWN_TO_CLANG = frozenset({"-flifetime-dse=1"})
@@ -253,7 +255,10 @@ class MySqlServer:
         """As the build system tells, with the sources of generated headers in their places."""
         own = _Own(_tracked(shop))
         found = _SYSTEMS[shop.recipe.system].objects(shop)
-        return {name: replace(one, files=own.behind(one.files)) for name, one in found.items()}
+        objects = {name: replace(one, files=own.behind(one.files)) for name, one in found.items()}
+        if shop.recipe.system == "cmake":
+            objects[_CHECKS] = ObjectFile("", own.steering(), shop.checking)
+        return objects
 
 
 class _Own:
@@ -266,6 +271,10 @@ class _Own:
     def behind(self, files: Iterable[str]) -> tuple[str, ...]:
         """The tree's own among some files, and those that the others were generated from."""
         return tuple(dict.fromkeys(name for file in files for name in self._origins(file)))
+
+    def steering(self) -> tuple[str, ...]:
+        """Those that decide what cmake's checks find."""
+        return tuple(name for name in self._tracked if any(fnmatch(Path(name).name, form) for form in STEERING))
 
     def _origins(self, file: str) -> tuple[str, ...]:
         if file not in self._behind:

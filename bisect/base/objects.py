@@ -9,7 +9,8 @@ class ObjectFile:
 
     `source` is what was compiled, relative to the tree, and may be generated; `files` are the tree's own files that it
     was made from, by way of generated ones too; `seconds` is how long its compiler ran, None if the compiler cache had
-    it or nobody knows.
+    it or nobody knows. With an empty `source` it stands for what is done before anything is compiled, and need not be
+    done again as long as its files are the same: the checks of a configure script.
     """
 
     source: str

@@ -134,15 +134,16 @@ class Versions:
 @dataclass(frozen=True)
 class Work:
     """What a build compiles: so many `objects`, which take `seconds` one after the other and the `longest` so many by
-    itself."""
+    itself, once what must be done before took `first`."""
 
     objects: int = 0
     seconds: float = 0.0
     longest: float = 0.0
+    first: float = 0.0
 
     def wall_s(self, jobs: int) -> float:
         """How long it takes, so many being compiled at once."""
-        return max(self.seconds / jobs, self.longest)
+        return self.first + max(self.seconds / jobs, self.longest)
 
 
 class Compilations:
@@ -157,6 +158,7 @@ class Compilations:
         self._exist: dict[str, int] = {}
         self._masks: dict[str, int] = {}
         self._supposed: dict[str, dict[str, int]] = {}
+        self._before = {name for objects in built.values() for name, one in objects.items() if not one.source}
         changed = frozenset(versions.changed())
         for sha, objects in built.items():
             own = {name: tuple(changed.intersection(one.files)) for name, one in objects.items()}
@@ -177,8 +179,12 @@ class Compilations:
             for name, mask in self._if_built(sha).items():
                 masks[name] &= mask
         alike: dict[int, list[float]] = {}
+        first = [0.0] * len(self._versions.places)
         for name, mask in masks.items():
-            if mask:
+            if name in self._before:
+                for place in _bits(mask):
+                    first[place] += self._seconds.get(name, 0.0)
+            elif mask:
                 alike.setdefault(mask, []).append(self._seconds.get(name, self._typical_s))
         places = len(self._versions.places)
         objects, seconds, longest = [0] * places, [0.0] * places, [0.0] * places
@@ -188,7 +194,7 @@ class Compilations:
                 objects[place] += count
                 seconds[place] += total
                 longest[place] = max(longest[place], most)
-        made = map(Work, objects, seconds, longest)
+        made = map(Work, objects, seconds, longest, first)
         return dict(zip(self._versions.places, made, strict=True))
 
     def _if_built(self, sha: str) -> dict[str, int]:
@@ -210,7 +216,7 @@ class Compilations:
 
 def _added(versions: Versions, changed: Iterable[str], built: Mapping[str, Objects]) -> Iterator[str]:
     """Sources that no built commit has, in folders of which others are compiled."""
-    folders = {_folder(one.source) for objects in built.values() for one in objects.values()}
+    folders = {_folder(one.source) for objects in built.values() for one in objects.values() if one.source}
     places = _any(1 << versions.places[sha] for sha in built)
     for path in changed:
         if path.endswith(SOURCES) and _folder(path) in folders and versions.lacking(path) & places == places:
@@ -244,7 +250,13 @@ class Built:
     @property
     def compiled(self) -> list[float]:
         """How many seconds each of its compilations took, where that is known."""
-        return [one.seconds for one in self.objects.values() if one.seconds is not None]
+        return [one.seconds for one in self.objects.values() if one.source and one.seconds is not None]
+
+    @property
+    def work(self) -> Work:
+        """What it had to do."""
+        before = sum(one.seconds or 0.0 for one in self.objects.values() if not one.source)
+        return Work(len(self.compiled), sum(self.compiled), max(self.compiled, default=0.0), before)
 
 
 def typical_s(builds: Sequence[Built], jobs: int) -> float:
@@ -262,11 +274,7 @@ def typical_s(builds: Sequence[Built], jobs: int) -> float:
 
 def common_s(builds: Sequence[Built], jobs: int) -> float:
     """What a build takes that compiles nothing: the median of what builds took beside compiling."""
-    return median(max(0.0, build.wall_seconds - _work(build.compiled).wall_s(jobs)) for build in builds)
-
-
-def _work(seconds: Sequence[float]) -> Work:
-    return Work(len(seconds), sum(seconds), max(seconds, default=0.0))
+    return median(max(0.0, build.wall_seconds - build.work.wall_s(jobs)) for build in builds)
 
 
 def likely_cost(

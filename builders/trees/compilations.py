@@ -22,12 +22,18 @@ def timed(
     spelled: dict[str, list[str]] = {}
     for one in missed:
         spelled.setdefault(_name(one), []).append(one)
-    compiled = {name for name, made in objects.items() if _among(made.source, spelled.get(_name(made.source), ()))}
+    compiled = {
+        name
+        for name, made in objects.items()
+        if made.source and _among(made.source, spelled.get(_name(made.source), ()))
+    }
     window = max((_written(tree / name) for name in objects), default=began) - began
     share = jobs * max(0.0, window) / (len(compiled) + (len(objects) - len(compiled)) / HITS_PER_COMPILATION or 1)
     found = {}
     for name, made in objects.items():
         seconds = (share if made.seconds is None else made.seconds) if name in compiled else None
+        if not made.source:
+            seconds = made.seconds
         found[name] = replace(made, seconds=None if seconds is None else round(seconds, 3))
     return found
 

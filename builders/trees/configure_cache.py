@@ -31,7 +31,9 @@ from cpubisect.builders.trees.shop import CommandFailed, Shop
 KEPT = 64
 """How many results are kept, the latest used ones; each is some 40 kB."""
 
-_STEERING = ("CMakeLists.txt", "*.cmake", "*.in", "*.cmakein", "VERSION", "MYSQL_VERSION")
+STEERING = ("CMakeLists.txt", "*.cmake", "*.in", "*.cmakein", "VERSION", "MYSQL_VERSION")
+"""The forms of the names of files that decide what checks find."""
+
 _ENTRY = re.compile(r"(?P<name>[A-Za-z_][\w.+-]*):INTERNAL=(?P<value>.*)")
 _PRIVATE = re.compile(r"HOME|TMPDIR|CCACHE_.*|SOURCE_DATE_EPOCH")
 _PATH = re.compile(r"(?:^|[=;:,\s]|-I|-L|-isystem)(/[^;\s]*)")
@@ -87,7 +89,8 @@ def run_cmake(shop: Shop, arguments: Sequence[str], build: Path) -> None:
         return
     trace = private / "checks.json"
     sources = [f"--trace-source={module}.cmake" for module in _MODULES]
-    shop.run(["cmake", "--trace-expand", "--trace-format=json-v1", f"--trace-redirect={trace}", *sources, *command])
+    tracing = ["--trace-expand", "--trace-format=json-v1", f"--trace-redirect={trace}", *sources]
+    shop.checking = shop.run(["cmake", *tracing, *command]).wall_seconds
     made = traced(trace.read_text(errors="replace"), shop.tree, build, places)
     store.save(key, checks((build / "CMakeCache.txt").read_text(errors="replace"), made))
 
@@ -226,7 +229,7 @@ def _steering(shop: Shop) -> list[str]:
     return sorted(
         name
         for name in names
-        if "cmake" in name.split("/")[:-1] or any(fnmatch(name.rpartition("/")[2], form) for form in _STEERING)
+        if "cmake" in name.split("/")[:-1] or any(fnmatch(name.rpartition("/")[2], form) for form in STEERING)
     )
 
 

@@ -32,7 +32,8 @@ class Shop:
     `environment` is the whole environment of its commands: CC and CXX are the recipe's compilers behind ccache, AR and
     RANLIB belong to them, TMPDIR and HOME are private and empty. `log` gets every command with its output.
     `cpu_seconds` adds up what they used. `deadline` is a `time.monotonic()` value (0: none). `progress` is told, e.g.,
-    "compiling 120/346"; a builder that knows how many compilations there will be sets `compiles.expected`.
+    "compiling 120/346"; a builder that knows how many compilations there will be sets `compiles.expected`, and one that
+    keeps the results of a configure script's checks how long they took where there were none, in seconds, `checking`.
     """
 
     tree: Path
@@ -44,6 +45,7 @@ class Shop:
     deadline: float = 0.0
     progress: Callable[[str], None] | None = None
     compiles: CompileCounter = field(default_factory=CompileCounter)
+    checking: float | None = None
     repair_cflags: list[str] = field(default_factory=list)
     repair_cxxflags: list[str] = field(default_factory=list)
 

@@ -88,3 +88,12 @@ def test_a_file_that_is_put_back_is_the_old_one() -> None:
 def test_the_longest_compilation_is_waited_for() -> None:
     assert Work(3, 12.0, 5.0).wall_s(2) == 6.0
     assert Work(3, 12.0, 9.0).wall_s(2) == 9.0
+
+
+def test_what_is_done_before_is_done_anew_where_its_files_changed_and_by_one_process() -> None:
+    history = [{"one.cc": "1", "a.cmake": "1"}, {"one.cc": "2", "a.cmake": "1"}, {"one.cc": "2", "a.cmake": "2"}]
+    checks = {"checks": ObjectFile("", ("a.cmake",), 30.0)}
+    objects = {"one.o": ObjectFile("one.cc", ("one.cc",), 8.0), **checks}
+    work = Compilations(chain(history), {"0": objects}, 7.0).work()
+    assert [work[str(number)] for number in range(3)] == [Work(), Work(1, 8.0, 8.0), Work(1, 8.0, 8.0, 30.0)]
+    assert work["2"].wall_s(4) == 38.0

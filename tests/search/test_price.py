@@ -58,6 +58,7 @@ FOUND = Built(10.0, 4, 0, made(None, None, None, None))
         ([WARM], 20.0, 20.0),
         ([FOUND], 2 * (10.0 * 60 - 10.0) / 4, 10.0),
         ([COLD, WARM, FOUND], 84.0, 20.0),
+        ([Built(70.0, 0, 1, {**made(20.0), "checks": ObjectFile("", (), 30.0)})], 20.0, 20.0),
         ([COLD, Built(1.0, 0, 4, COLD.objects)], 100.0, 15.0),
     ],
 )
