@@ -325,6 +325,7 @@ class Request(BaseModel):
     find: str = Field(default="regression", pattern="^(regression|improvement)$")
     settings: dict[str, str] = Field(default={}, description="parameters of the tests, as with --set")
     min_step: float | None = Field(default=None, ge=0.001, le=1000, description="percent")
+    first: bool = Field(default=False, description="the largest step is enough")
     toolchain: str | None = Field(default=None, max_length=100)
     counter: str | None = Field(
         default=None, pattern=f"^({'|'.join(COUNTERS)})$", description="default: the host's best"

@@ -1,12 +1,13 @@
 """A step chased through all commits that a range holds, those that merges brought too, by its signature: what is caught
 is one commit and its parent, for others to confirm."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
 from cpubisect.history.relevance import Irrelevant
 from cpubisect.run.estimates import Estimates
-from cpubisect.run.exact import cost, measured_before, tried_before
+from cpubisect.run.exact import built_before, cost, tried_before
 from cpubisect.run.loop import Action, Searched, carry_out
 from cpubisect.run.measuring import Lab, Unobservable
 from cpubisect.run.prior import Prior
@@ -84,7 +85,6 @@ class _ChaseSearch:
         self._line = line
         self._yardstick = yardstick
         self._signature = signature
-        known, dead = measured_before(lab, line, yardstick)
         self._estimates = Estimates(lab, line)
         prior = Prior(lab, line, yardstick.variables)
         prior.record(*ends)
@@ -93,11 +93,11 @@ class _ChaseSearch:
         self._chase = Chase(
             graph=graph,
             weights=[0.0 if n in unchanged else weight for n, weight in enumerate(weights, start=1)],
-            shares={line.size - 1: 1.0, **{number: signature.share(own) for number, own in known.items()}},
-            dead=dead,
+            shares={line.size - 1: 1.0},
             tried=tried_before(lab, line),
             free=self._estimates.free(),
         )
+        self._take_what_is_known()
         self._tell_price()
 
     def next(self) -> Action | Searched:
@@ -117,10 +117,41 @@ class _ChaseSearch:
         """A number could not be measured: it stays a candidate that can't be."""
         self._chase = self._chase.with_failure(number, why)
 
+    def _take_what_is_known(self) -> None:
+        """What was built between the ends so far, for this test or by another search."""
+        shares, dead = dict(self._chase.shares), {}
+        for number in built_before(self._lab, self._line):
+            try:
+                shares[number], _ = self._share(self._line.built(number))
+            except Unobservable as reason:
+                dead[number] = str(reason)
+        self._chase = replace(self._chase, shares=shares, dead=dead)
+
     def _measure(self, number: int) -> None:
-        share = self._signature.share(cost(self._lab, self._line.built(number), self._yardstick))
-        self._lab.tell(events.ShareShown(sha=self._line.built(number), share=share))
+        sha = self._line.built(number)
+        share, told = self._share(sha)
+        self._lab.tell(events.ShareShown(sha=sha, share=share, variables=told))
         self._chase = self._chase.with_share(number, share)
+
+    def _share(self, sha: str) -> tuple[float, Mapping[str, str]]:
+        """What part of the step a commit shows, and the values of variables if these tell; raises Unobservable."""
+        self._lab.build(sha)
+        told = self._values(sha)
+        share = _told(told, self._yardstick.values)
+        if share is not None:
+            return share, told
+        return self._signature.share(cost(self._lab, sha, self._yardstick)), {}
+
+    def _values(self, sha: str) -> dict[str, str]:
+        """The values that a commit's server has of the variables that explain the step; none where there are no such
+        or it was not told them."""
+        if not self._yardstick.values:
+            return {}
+        try:
+            all_of_them = self._lab.ask(sha, {})
+        except Unobservable:
+            return {}
+        return {name: all_of_them[name] for name in self._yardstick.values if name in all_of_them}
 
     def _tell_price(self) -> None:
         """What the chase is likely to cost, into the journal."""
@@ -134,6 +165,14 @@ class _ChaseSearch:
                 inside=self._line.inside,
             )
         )
+
+
+def _told(values: Mapping[str, str], ends: Mapping[str, tuple[str, str]]) -> float | None:
+    """What part of a step some values of variables show, which are all good's or all bad's; None if neither."""
+    for share, end in ((0.0, 0), (1.0, 1)):
+        if ends and values == {name: pair[end] for name, pair in ends.items()}:
+            return share
+    return None
 
 
 def _unchanged(lab: Lab, graph: Graph) -> frozenset[int]:

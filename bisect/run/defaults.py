@@ -73,6 +73,11 @@ class Restored:
         doubtful = (1 - self.explained) / 2 / max(1, len(self.refused))
         return {**explaining, **dict.fromkeys(self.refused, doubtful)} if explaining else {}
 
+    @property
+    def values(self) -> dict[str, tuple[str, str]]:
+        """Good's and bad's values of the variables that explain the step."""
+        return {one.variable: (one.good, one.bad) for one in self.explaining}
+
 
 NOTHING_RESTORED = Restored()
 

@@ -100,17 +100,21 @@ def tried_before(lab: Lab, line: Line) -> tuple[int, ...]:
     return tuple(numbers[sha] for sha in lab.built_here() if sha in numbers)
 
 
+def built_before(lab: Lab, line: Line) -> tuple[int, ...]:
+    """The numbers between the ends of a line that were built in this bisection so far."""
+    shared = {row.sha for row, _ in lab.builds()}
+    return tuple(number for number in range(1, line.size - 1) if line.built(number) in shared)
+
+
 def measured_before(lab: Lab, line: Line, yardstick: Yardstick) -> tuple[dict[int, Cost], dict[int, str]]:
     """What was built and probed between the ends of a line so far: costs, and why there is none."""
     costs: dict[int, Cost] = {}
     dead: dict[int, str] = {}
-    shared = {row.sha for row, _ in lab.builds()}
-    for number in range(1, line.size - 1):
-        if line.built(number) in shared:
-            try:
-                costs[number] = cost(lab, line.built(number), yardstick)
-            except Unobservable as reason:
-                dead[number] = str(reason)
+    for number in built_before(lab, line):
+        try:
+            costs[number] = cost(lab, line.built(number), yardstick)
+        except Unobservable as reason:
+            dead[number] = str(reason)
     return costs, dead
 
 

@@ -91,7 +91,7 @@ class _Chased:
 def _chase(lab: Lab, task: ToSearch) -> _Chased:
     """Chase the largest step through the whole graph, then what it leaves, until that is too small even without
     what became cheaper, the first is enough or a chase fails. Raises Unobservable if an end can't be measured."""
-    yardstick = replace(task.yardstick, variables=task.restored.shares)
+    yardstick = replace(task.yardstick, variables=task.restored.shares, values=task.restored.values)
     if yardstick.regime is Regime.NOISY:
         return _Chased(yardstick)
     start, end = task.line.built(0), task.line.built(task.line.size - 1)
@@ -106,7 +106,7 @@ def _chase(lab: Lab, task: ToSearch) -> _Chased:
         known = [
             Explained(one.sha, cost(lab, one.sha, yardstick) - cost(lab, one.parent, yardstick)) for one in own.culprits
         ]
-        yardstick = replace(yardstick, explained=(*yardstick.explained, *known), variables={})
+        yardstick = replace(yardstick, explained=(*yardstick.explained, *known), variables={}, values={})
         first, last = (cost(lab, sha, yardstick) for sha in (start, end))
         rest = (last.total - first.total) / first.total * 100
         hidden = largest_change(State(2, {0: first, 1: last}), 0, 1)

@@ -87,7 +87,8 @@ class Yardstick:
     reading if `redrawn`.
 
     In the exact regime commits are compared without what is `explained`; steps that end at the commits built for
-    `settled` are known; `variables` are those of the server whose changed values make a part (a ratio) of the step.
+    `settled` are known; `variables` are those of the server whose changed values make a part (a ratio) of the step, and
+    `values` are good's and bad's of those that explain it.
     """
 
     metric: str
@@ -99,6 +100,7 @@ class Yardstick:
     explained: tuple[Explained, ...] = ()
     settled: frozenset[str] = frozenset()
     variables: Mapping[str, float] = field(default_factory=dict)
+    values: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -518,14 +518,18 @@ class Chasing(Event):
 
 @dataclass(frozen=True)
 class ShareShown(Event):
-    """A commit shows this part of the step that is chased, as a ratio."""
+    """A commit shows this part of the step that is chased, as a ratio; without a probe if the values of its server's
+    `variables` tell."""
 
     kind = "share-shown"
     sha: str = ""
     share: float = 0.0
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     def _sentence(self) -> str:
-        return f"{self.sha[:12]} shows {self.share:.0%} of the step"
+        told = ", ".join(f"{name} = {value}" for name, value in self.variables.items())
+        by = f": its server has {told}" if told else ""
+        return f"{self.sha[:12]} shows {self.share:.0%} of the step{by}"
 
 
 @dataclass(frozen=True)

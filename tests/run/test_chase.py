@@ -9,6 +9,7 @@ import pytest
 from fake_lab import Commit, FakeLab
 from questions import question
 
+from cpubisect.records.purpose import Purpose
 from cpubisect.run.runner import run
 from cpubisect.search import events
 from cpubisect.search.exact import SPARE, halvings
@@ -198,3 +199,8 @@ def test_a_changed_default_leads_to_the_commit_whose_message_and_diff_name_it() 
     assert built(lab) <= 4
     reasons = lab.suspects["graph"][culprit].because
     assert max(reasons, key=reasons.__getitem__) == "variable flush: flush"
+    told = lab.told(events.ShareShown)
+    assert told
+    assert {event.variables["flush"]: event.share for event in told} == {"0": 0.0, "1": 1.0}
+    searched = {sha for sha, _ in lab.series(Purpose.SEARCH)}
+    assert searched <= {shas[0], shas[-1], culprit, verdict.culprits[0].parent}, "its variables tell without a probe"

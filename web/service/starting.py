@@ -46,6 +46,7 @@ def start(registry: Registry, sources: Mapping[str, Source], clones: Clones, req
             jobs=os.cpu_count() or 1,
             counter=Counter(request.counter) if request.counter else None,
             simulations=tuple(one for one in Simulation if one in request.simulations),
+            first=request.first,
         ),
         _silent,
     )
@@ -65,6 +66,7 @@ def from_form(form: Mapping[str, str], tests: list[str]) -> Request:
     fields |= {"metric": form.get("metric") or "auto", "find": form.get("find") or "regression"}
     fields |= {name: form.get(name) or None for name in ("toolchain", "counter")}
     fields |= {"tests": tests, "settings": settings, "simulations": [one for one in Simulation if form.get(one)]}
+    fields |= {"first": bool(form.get("first"))}
     try:
         fields["min_step"] = float(form["min_step"]) if form.get("min_step", "").strip() else None
     except ValueError:
