@@ -119,7 +119,7 @@ def main() -> None:
             for name in ends[0].keys() & ends[1].keys()
             if ends[0][name] != ends[1][name] and len(by.get(name, ())) == 1
         }
-    touched = read_touched(repository.path, line, {}).by
+    touched = read_touched(repository.path, line).by
     defined = [variable_definitions(repository, end, answers) for end in (good, bad)]
     cases: dict[str, list[float]] = {}
     ranks: list[int] = []

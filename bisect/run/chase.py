@@ -87,7 +87,7 @@ class _ChaseSearch:
         self._signature = signature
         self._estimates = Estimates(lab, line)
         prior = Prior(lab, line, yardstick.variables)
-        prior.record(*ends)
+        prior.record(*ends, keep=not yardstick.explained)
         weights = prior.weights(0, line.size - 1, *ends)
         unchanged = _unchanged(lab, graph)
         self._chase = Chase(

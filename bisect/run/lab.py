@@ -26,7 +26,7 @@ from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.store import BuildRow, ProbeRow, Store, SuspectRow
 from cpubisect.run.measuring import Touched, Unobservable
-from cpubisect.run.prior import read_touched
+from cpubisect.run.prior import read_settings, read_touched
 from cpubisect.search import events
 from cpubisect.search.events import Event, Watch
 from cpubisect.search.line import Line
@@ -65,6 +65,7 @@ class HostLab:
     _built: dict[str, BuildRow] = field(default_factory=dict, repr=False)
     _twins: dict[str, str] = field(default_factory=dict, repr=False)
     _undrawn: dict[str, str] = field(default_factory=dict, repr=False)
+    _touched: dict[tuple[tuple[str, ...], ...], Touched] = field(default_factory=dict, repr=False)
     _objects: dict[int, Mapping[str, ObjectFile]] = field(default_factory=dict, repr=False)
 
     def beside(self, test: Test) -> "HostLab":
@@ -370,7 +371,10 @@ class HostLab:
     def touched(self, line: Line, variables: Mapping[str, float]) -> Touched:
         """What the commits of a line touch, as far as it can be read, and how some variables, each of which makes a
         part of the step, are defined at its ends."""
-        return read_touched(self.history.path, line, variables)
+        if line.classes not in self._touched:
+            self._touched[line.classes] = read_touched(self.history.path, line)
+        settings = read_settings(self.history.path, line, variables) if variables else ()
+        return replace(self._touched[line.classes], settings=settings)
 
     def record_line(self, line: Line) -> None:
         """Remember which commits a line has and which of them share a binary."""

@@ -2,6 +2,7 @@
 measured commits."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from cpubisect.history.diffs import Definition, definitions, messages, source_diffs, variable_definitions
@@ -37,9 +38,9 @@ class Prior:
         touched = self._touched
         return suspicions(touched.by[low:high], before, after, self._direction, touched.defined, touched.settings)
 
-    def record(self, before: Cost, after: Cost) -> None:
-        """Have the ranking of the whole line remembered, by the costs of its ends, and tell of the strongest
-        suspects."""
+    def record(self, before: Cost, after: Cost, *, keep: bool = True) -> None:
+        """Tell of the strongest suspects of the whole line, by the costs of its ends, and have the ranking remembered
+        if it is to be kept."""
         shas = [self._line.first(number) for number in range(1, self._line.size)]
         found = dict(zip(shas, self.suspicions(0, self._line.size - 1, before, after), strict=True))
         ranked = sorted(found.items(), key=lambda pair: -pair[1].weight)
@@ -49,32 +50,39 @@ class Prior:
             if suspicion.because
         ]
         self._lab.tell(events.Suspects(top=tuple(top), inside=self._line.inside))
-        self._lab.record_suspects(self._line, found)
+        if keep:
+            self._lab.record_suspects(self._line, found)
 
 
-def read_touched(clone: Path, line: Line, variables: Mapping[str, float]) -> Touched:
-    """What the first commit of each class of a line touches, by the diffs in a clone, of a graph's merges nothing; and
-    how `variables` are defined. Where the clone lacks objects there is that much less evidence."""
+def read_touched(clone: Path, line: Line) -> Touched:
+    """What the first commit of each class of a line touches, by the diffs in a clone; of a graph's merges nothing.
+
+    Where the clone lacks objects there is that much less evidence."""
     repository = Repository(clone)
     firsts = [line.first(number) for number in range(1, line.size)]
     pairs = [(sha, line.parents[sha]) for sha in firsts if sha in line.parents]
     if line.of_graph:
         pairs = [(sha, parent) for sha, parent in pairs if sha not in line.merges]
-    told = messages(repository, firsts)
     touched: dict[str, Touch] = {}
     defined: dict[str, frozenset[str]] = {}
-    settings: tuple[Setting, ...] = ()
-    try:
+    with suppress(GitError):
+        told = messages(repository, firsts)
         for diff in source_diffs(repository, pairs):
             touched[diff.sha] = touch(diff.lines, diff.files, told.get(diff.sha, ""))
         files = {file for one in touched.values() for file in one.files}
         defined = definitions(repository, line.built(line.size - 1), files)
-        ends = (line.built(0), line.built(line.size - 1))
-        settings = _settings([variable_definitions(repository, end, variables) for end in ends], variables)
-    except GitError:
-        pass
     nothing = Touch(frozenset(), frozenset())
-    return Touched(tuple(touched.get(sha, nothing) for sha in firsts), defined, settings)
+    return Touched(tuple(touched.get(sha, nothing) for sha in firsts), defined)
+
+
+def read_settings(clone: Path, line: Line, variables: Mapping[str, float]) -> tuple[Setting, ...]:
+    """How variables, each of which makes a part of the step, are defined at a line's ends; none where the clone lacks
+    objects."""
+    repository, ends = Repository(clone), (line.built(0), line.built(line.size - 1))
+    try:
+        return _settings([variable_definitions(repository, end, variables) for end in ends], variables)
+    except GitError:
+        return ()
 
 
 def _settings(found: Sequence[Mapping[str, Definition]], variables: Mapping[str, float]) -> tuple[Setting, ...]:
