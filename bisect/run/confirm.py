@@ -1,43 +1,32 @@
 """From a step between two measured commits to a named culprit: measured against its parent, and inside its merge."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from statistics import fmean, median
+from statistics import fmean
 from typing import Self
 
 from cpubisect.base.metrics import COUNTED
 from cpubisect.records.purpose import Purpose
-from cpubisect.records.readings import counted, cpu_samples, mean_profile
-from cpubisect.records.store import ProbeRow
+from cpubisect.records.readings import cpu_samples, mean_profile
 from cpubisect.run.chase import chase
 from cpubisect.run.classes import merged_lines, narrow, search
-from cpubisect.run.evidence import (
-    COUNTS,
-    DOUBT_SIGMAS,
-    FAR_SHARE,
-    LEFT_OF_STEP,
-    MOST_COUNTS,
-    far,
-    median_step,
-    rounds_for,
-    shown,
-)
-from cpubisect.run.exact import cost, explained
+from cpubisect.run.exact import cost
 from cpubisect.run.loop import Searched
-from cpubisect.run.measuring import Beside, Lab, Unobservable, clock_rounds, raw_steps, rounds
+from cpubisect.run.measuring import Lab, Unobservable, raw_steps
 from cpubisect.run.noisy import NoisySearch
+from cpubisect.run.rise import Rise, Rises
 from cpubisect.run.wording import reasons
 from cpubisect.search import events
 from cpubisect.search.costs import Cost, by_bare_name, function_changes
 from cpubisect.search.ends import Regime, Yardstick, changed_variables, ruled_out
+from cpubisect.search.evidence import (
+    LEFT_OF_STEP,
+    shown,
+)
 from cpubisect.search.exact import Found
 from cpubisect.search.line import Line
 from cpubisect.search.stats import Step
 from cpubisect.search.verdict import Culprit, FunctionChange, Group
-
-CLOCK_ROUNDS = range(5, 11)
-"""Interleaved rounds of CPU time for a culprit that was found by its instructions and its parent, at least and at most,
-before the interval stands."""
 
 MOST_AGAIN = 2
 """So many commits that could not be built are tried once more at each side of a step."""
@@ -91,23 +80,6 @@ class Whole:
         return cls(searched.start, searched.end - searched.end / (1 + percent / 100))
 
 
-@dataclass(frozen=True)
-class Rise:
-    """A step between two commits, and what the first one costs in the metric's own unit; on CPU time how it was
-    `clocked`, why it was not with binaries linked anew, and how large a cost was `expected`."""
-
-    before: float
-    step: Step
-    clocked: Beside | None = None
-    unplaced: str = ""
-    expected: float = 0.0
-
-    @property
-    def cost(self) -> float:
-        """The step as a cost."""
-        return self.step.percent / 100 * self.before
-
-
 class Confirmer:
     """Refines steps with one yardstick.
 
@@ -120,6 +92,7 @@ class Confirmer:
         self._yardstick = yardstick
         self._whole = whole
         self._noisy = yardstick.regime is Regime.NOISY
+        self._rises = Rises(lab, yardstick)
         self._refined_before: dict[tuple[tuple[str, ...], str, str], Findings] = {}
         self._announced: set[str] = set()
 
@@ -267,7 +240,7 @@ class Confirmer:
         """The step that was found; raises Unobservable."""
         # A step looks largest where it is found: what all readings of the ends say limits it.
         expected = min(abs(found.percent), abs(searched.end / searched.start - 1) * 100)
-        rise = self._rise(parent, sha, expected, searched.noise)
+        rise = self._rises.between(parent, sha, expected, searched.noise)
         return replace(rise, expected=expected / 100 * searched.start)
 
     def _shows(self, rise: Rise, least: float) -> bool:
@@ -322,65 +295,6 @@ class Confirmer:
         """The smallest step wanted, as a cost."""
         return self._yardstick.min_step / 100 * self._whole.start
 
-    def _rise(self, parent: str, sha: str, percent: float, noise: float) -> Rise:
-        """The step from parent to commit, by repeated probes of both; none if their code is equal, without a probe. On
-        CPU time a step of so many `percent` is expected, of readings with a `noise` in percent. Raises Unobservable."""
-        if self._lab.same_code(parent, sha):
-            return Rise(0.0, Step(0.0, 0.0, 0.0, 0.0))
-        if self._noisy:
-            return self._clocked_anew(parent, sha, rounds_for(percent, noise))
-        before, after = (
-            [count - self._explained(own) for count in counted(rows, self._yardstick.metric)]
-            for own, rows in zip((parent, sha), self._counted_anew(parent, sha), strict=True)
-        )
-        return Rise(median(before), median_step(before, after))
-
-    def _explained(self, sha: str) -> float:
-        """What of a commit's cost is explained already."""
-        return sum(known.total for known in explained(self._lab, sha, self._yardstick))
-
-    def _counted_anew(self, parent: str, sha: str) -> list[Sequence[ProbeRow]]:
-        """Counts of a commit and its parent that had no part in the search, more of them while some are far from the
-        others of their build; raises Unobservable."""
-        purpose, tolerance = Purpose.count(sha, parent), self._yardstick.min_step * FAR_SHARE
-        metric = self._yardstick.metric
-        for count in range(max(COUNTS, self._yardstick.repeats), max(MOST_COUNTS, self._yardstick.repeats) + 1):
-            found = rounds(self._lab, (parent, sha), purpose, count)
-            read = (counted(rows, metric) for rows in found)
-            strange = {own: far(counts, tolerance) for own, counts in zip((parent, sha), read, strict=True)}
-            if sum(map(len, strange.values())) <= count - COUNTS:
-                break
-            for own, counts in strange.items():
-                if counts:
-                    self._lab.tell(events.FarCount(sha=own, counts=tuple(counts), of=count, metric=metric))
-        return found
-
-    def _clocked_anew(self, parent: str, sha: str, count: int) -> Rise:
-        """Interleaved rounds of CPU time, so many or twice as many, of binaries that are linked anew for each where
-        that can be done; raises Unobservable."""
-
-        def settled(found: Beside) -> bool:
-            sigmas = found.sigmas * self._yardstick.direction
-            return shown(sigmas) or sigmas < DOUBT_SIGMAS
-
-        shas, purpose, counts = (parent, sha), Purpose.clock(sha, parent), (count, 2 * count)
-        for own in shas:
-            self._lab.build(own)
-        why = self._lab.redraws
-        if not why:
-            try:
-                found = clock_rounds(self._lab, shas, purpose, counts, settled, redrawn=True)
-                return Rise(found.base, found.cpu, found)
-            except Unobservable as reason:
-                why = str(reason)
-        found = clock_rounds(self._lab, shas, purpose, counts, settled)
-        return Rise(found.base, found.cpu, found, why)
-
-    def _clocked(self, parent: str, sha: str) -> Beside:
-        """Interleaved rounds of CPU time until the step is sure; raises Unobservable."""
-        purpose = Purpose.clock(sha, parent)
-        return clock_rounds(self._lab, (parent, sha), purpose, CLOCK_ROUNDS, lambda found: found.cpu.sure)
-
     def _inside_classes(self, searched: Searched, found: Found, least: float) -> tuple[Findings, float]:
         """What of a step is inside the class before it, or inside the last one, whose end is measured and not its
         beginning; and how much that explains. Only a class whose two ends differ by `least` is opened; both are
@@ -414,7 +328,7 @@ class Confirmer:
         looked for. Raises Unobservable."""
         if self._noisy:
             start = self._start(first)
-            rise = self._rise(first, last, least / start * 100, noise)
+            rise = self._rises.between(first, last, least / start * 100, noise)
             return rise.before, rise.before + (rise.cost if self._shows(rise, least) else 0.0)
         return self._counted(first), self._counted(last)
 
@@ -478,7 +392,7 @@ class Confirmer:
             functions = largest_functions(*map(mean_profile, probes))
         note = f"the layout of its code could not be drawn anew: {rise.unplaced}" if rise.unplaced else ""
         try:
-            steps.update((rise.clocked or self._clocked(parent, sha)).steps)
+            steps.update((rise.clocked or self._rises.clocked(parent, sha)).steps)
         except Unobservable as reason:
             note = f"its CPU time cannot be measured: {reason}"
         details = self._lab.history.describe(sha)

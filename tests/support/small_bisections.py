@@ -14,7 +14,7 @@ from cpubisect.base.home import Home
 from cpubisect.cli import main
 from cpubisect.records.registry import Registry
 from cpubisect.records.store import Store
-from cpubisect.run import confirm
+from cpubisect.run import rise
 from cpubisect.search.events import Watch
 from cpubisect.search.question import Find, MetricChoice
 from cpubisect.service.ask import Ask
@@ -48,7 +48,7 @@ def said(bisection: int) -> list[dict[str, Any]]:
 def briefly() -> AbstractContextManager[object]:
     """While this lasts a culprit that was found by its instructions is counted once more, and gets two rounds of CPU
     time: counts of one build are alike, and nobody looks at its CPU time."""
-    return mock.patch.multiple(confirm, CLOCK_ROUNDS=range(2, 3), COUNTS=1)
+    return mock.patch.multiple(rise, CLOCK_ROUNDS=range(2, 3), COUNTS=1)
 
 
 def ask(

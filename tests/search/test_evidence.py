@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpubisect.run.evidence import (
+from cpubisect.search.evidence import (
     FEWEST_ROUNDS,
     MOST_PLANNED,
     PLANNED_SIGMAS,
