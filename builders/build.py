@@ -146,10 +146,12 @@ class BuildResult:
 @dataclass(frozen=True)
 class BuildSettings:
     """Where and how hard to build: `ccache_dir` is shared by all builds; `jobs` compile at once; `timeout_s` is for
-    the whole build; a build that prints nothing for `silence_s` counts as hung."""
+    the whole build; a build that prints nothing for `silence_s` counts as hung; `unread` are directories of the tree
+    (`/mysql-test/suite/`) that no build reads: they are not checked out."""
 
     ccache_dir: Path
     patches_dir: Path
     jobs: int = 2
     timeout_s: float = 4 * 3600.0
     silence_s: float = 1800.0
+    unread: tuple[str, ...] = ()

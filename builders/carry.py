@@ -91,7 +91,8 @@ class Job:
         try:
             self.log.write_bytes(b"")
             self.progress("checking out")
-            with checked_out(repository, self.recipe.commit, self.work / "trees") as tree:
+            where = self.work / "trees"
+            with checked_out(repository, self.recipe.commit, where, self.settings.unread) as tree:
                 self._build(tree)
         except CommandFailed as failure:
             self.fail(failure.finished)

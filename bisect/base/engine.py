@@ -24,7 +24,8 @@ class VersionFile:
 class Engine:
     """One engine: `repository` is the public URL cloned when the user names none; `tags` are tag forms with
     `{version}`; the first of `version_files` that a tree holds decides; `irrelevant` are gitignore-style globs of
-    paths that cannot change the built target; `builder` and `workload` name modules of those rooms."""
+    paths that cannot change the built target; `unread` are directories (`/mysql-test/suite/`) that no build reads;
+    `builder` and `workload` name modules of those rooms."""
 
     name: str
     repository: str
@@ -33,6 +34,7 @@ class Engine:
     irrelevant: tuple[str, ...]
     builder: str
     workload: str
+    unread: tuple[str, ...] = ()
 
 
 def offered(package: str, kind: str, wanted: str, engine: str) -> Any:

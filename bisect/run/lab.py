@@ -186,7 +186,12 @@ class HostLab:
         return row
 
     def _build_settings(self) -> BuildSettings:
-        return BuildSettings(ccache_dir=self.home.ccache, patches_dir=self.matrix.patches_dir, jobs=self.question.jobs)
+        return BuildSettings(
+            ccache_dir=self.home.ccache,
+            patches_dir=self.matrix.patches_dir,
+            jobs=self.question.jobs,
+            unread=self.engine.unread,
+        )
 
     def _check_disk(self, sha: str, outcome: Outcome, first_error: str) -> None:
         """Raises UserError if a build ended for want of space: that says nothing about its commit."""

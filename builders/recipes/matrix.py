@@ -195,6 +195,7 @@ def _engine(name: str, section: EngineSection) -> Engine:
         tags=section.tags,
         version_files=tuple(VersionFile(file.path, file.patterns) for file in section.version_files),
         irrelevant=section.irrelevant,
+        unread=section.unread,
         builder=section.builder,
         workload=section.workload,
     )

@@ -111,6 +111,7 @@ class EngineSection(_Section):
     tags: tuple[Annotated[str, Field(pattern=r"\{version\}")], ...]
     version_files: Annotated[tuple[VersionFileSection, ...], Field(min_length=1)]
     irrelevant: tuple[str, ...] = ()
+    unread: tuple[Annotated[str, Field(pattern=r"^/([\w.-]+/)+$")], ...] = ()
     builder: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
     screening: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")] | None = None
     workload: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]

@@ -9,7 +9,7 @@ import contextlib
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -113,7 +113,8 @@ class SourceTree:
             return None
         tail = re.sub(r"^(\.{1,2}/)+", "", spelled)
         found = self.git("ls-files", "--", f":(glob)**/{tail}").output.splitlines()
-        return found[0] if len(found) == 1 else None
+        there = [name for name in found if (self.path / name).is_file()]
+        return there[0] if len(there) == 1 else None
 
     def _tracked(self, path: str) -> str | None:
         return path if self.git("ls-files", "--", f":(literal){path}").output else None
@@ -130,13 +131,14 @@ class SourceTree:
 
 
 @contextlib.contextmanager
-def checked_out(repository: Path, commit: str, directory: Path) -> Iterator[SourceTree]:
+def checked_out(repository: Path, commit: str, directory: Path, unread: Sequence[str] = ()) -> Iterator[SourceTree]:
     """A tree at `commit` in a fresh directory below `directory`, removed afterwards whatever happens.
 
-    What a killed process left there is removed by the next call.
-    Raises UserError if the repository does not have the commit, CommandFailed if git fails.
+    What is in the directories `unread` (`/mysql-test/suite/`) is not written, and need not be in the clone. What a
+    killed process left there is removed by the next call. Raises UserError if the repository does not have the commit,
+    CommandFailed if git fails.
     """
-    objects, settings = _borrowable(repository, commit)
+    objects, settings = _borrowable(repository, commit, unread)
     remove_leftovers(directory)
     with scratch(directory) as place:
         tree = SourceTree(place)
@@ -147,11 +149,24 @@ def checked_out(repository: Path, commit: str, directory: Path) -> Iterator[Sour
         (information / "alternates").write_text(f"{objects}\n")
         if shallow := settings.get("shallow"):
             shutil.copyfile(shallow, tree.path / ".git" / "shallow")
+        if unread:
+            _leave_out(tree, unread)
         tree.git("checkout", "--quiet", "--force", "--detach", settings["commit"])
         yield tree
 
 
-def _borrowable(repository: Path, commit: str) -> tuple[str, Mapping[str, str]]:
+def _leave_out(tree: SourceTree, unread: Sequence[str]) -> None:
+    """Have a checkout write nothing of some directories."""
+    information = tree.path / ".git" / "info"
+    information.mkdir(exist_ok=True)
+    (information / "sparse-checkout").write_text(
+        "".join(f"{line}\n" for line in ("/*", *(f"!{one}" for one in unread)))
+    )
+    tree.git("config", "core.sparseCheckout", "true")
+    tree.git("config", "core.sparseCheckoutCone", "false")
+
+
+def _borrowable(repository: Path, commit: str, unread: Sequence[str]) -> tuple[str, Mapping[str, str]]:
     """Where the clone's objects are, and what a repository that borrows them needs to know."""
 
     def ask(*words: str) -> str | None:
@@ -167,7 +182,8 @@ def _borrowable(repository: Path, commit: str) -> tuple[str, Mapping[str, str]]:
     object_format = ask("rev-parse", "--show-object-format") or "sha1"
     if ask("config", "--get-regexp", r"^remote\..*\.promisor$") and object_format in _EMPTY_TREE:
         # A partial clone lacks file contents: a full diff makes it fetch those of this commit in one go.
-        ask("diff", "--no-renames", "--shortstat", _EMPTY_TREE[object_format], full)
+        wanted = (".", *(f":(top,exclude){one.strip('/')}" for one in unread)) if unread else ()
+        ask("diff", "--no-renames", "--shortstat", _EMPTY_TREE[object_format], full, "--", *wanted)
     settings = {"format": object_format, "commit": full}
     shallow = ask("rev-parse", "--path-format=absolute", "--git-path", "shallow")
     if shallow and Path(shallow).is_file():

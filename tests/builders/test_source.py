@@ -135,3 +135,52 @@ def test_what_git_cannot_do_is_an_error(clone: Path, tmp_path: Path) -> None:
         pass
     with checked_out(clone, "HEAD", tmp_path / "trees") as tree, pytest.raises(CommandFailed):
         tree.git("no-such-command")
+
+
+UNREAD = ("/tests/suite/", "/docs/")
+"""What the sparse trees of these tests leave out."""
+
+
+def big(tmp_path: Path) -> Path:
+    """A clone whose tests are most of it."""
+    files = {"tests/suite/a.test": "a\n", "tests/suite/deep/b.zip": "b" * 5000, "tests/run.sh": "run\n"}
+    commit(tmp_path / "big", GOOD | files | {"docs/guide.md": "read\n", "src/docs/kept.cc": "int kept;\n"})
+    return tmp_path / "big"
+
+
+def test_what_no_build_reads_is_not_written(tmp_path: Path) -> None:
+    with checked_out(big(tmp_path), "HEAD", tmp_path / "trees", UNREAD) as tree:
+        there = {str(path.relative_to(tree.path)) for path in tree.path.rglob("*") if path.is_file()}
+        there = {name for name in there if not name.startswith(".git/")}
+        assert there == {*GOOD, "tests/run.sh", "src/docs/kept.cc"}
+        assert tree.git("status", "--porcelain").output == ""
+        assert tree.locate("b.zip") is None
+        assert tree.locate("kept.cc") == "src/docs/kept.cc"
+        tree.write("main.cc", "int x;\n")
+        assert "+int x;" in tree.diff()
+        assert "docs" not in tree.diff()
+        tree.clean()
+        assert tree.read("main.cc") == "int x;\n"
+
+
+def test_a_file_that_the_clone_lacks_there_does_no_harm(tmp_path: Path) -> None:
+    clone = big(tmp_path)
+    blob = git(clone, "rev-parse", "HEAD:tests/suite/deep/b.zip").strip()
+    (clone / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(CommandFailed), checked_out(clone, "HEAD", tmp_path / "trees"):
+        pass
+    with checked_out(clone, "HEAD", tmp_path / "trees", UNREAD) as tree:
+        assert tree.read("main.cc") == GOOD["main.cc"]
+
+
+def test_a_partial_clone_fetches_only_what_is_written(tmp_path: Path) -> None:
+    origin = big(tmp_path)
+    git(origin, "config", "uploadpack.allowFilter", "true")
+    git(origin, "config", "uploadpack.allowAnySHA1InWant", "true")
+    partial = tmp_path / "partial"
+    git(tmp_path, "clone", "--quiet", "--bare", "--filter=blob:none", f"file://{origin}", str(partial))
+    with checked_out(partial, "HEAD", tmp_path / "trees", UNREAD) as tree:
+        assert tree.read("main.cc") == GOOD["main.cc"]
+    missing = git(partial, "rev-list", "--objects", "--missing=print", "HEAD").split()
+    assert f"?{git(origin, 'rev-parse', 'HEAD:tests/suite/deep/b.zip').strip()}" in missing
+    assert f"?{git(origin, 'rev-parse', 'HEAD:main.cc').strip()}" not in missing
