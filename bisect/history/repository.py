@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -38,7 +39,8 @@ class Repository:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._repo = _open(path)
-        self._repo.git.update_environment(**_environment(self._repo))
+        self._work_tree = _work_tree(self._repo)
+        self._repo.git.update_environment(**_environment(self._repo, self._work_tree))
         self._repo.git.set_persistent_git_options(c=list(_CONFIG))
         if self.text("rev-parse", "--is-shallow-repository").strip() == "true":
             raise UserError(f"{path} is a shallow clone", "run `git fetch --unshallow` in it first")
@@ -120,7 +122,7 @@ class Repository:
         Files are compared as they lie there: one that a filter would turn back into what HEAD holds counts as different
         once it was touched.
         """
-        if self._repo.working_tree_dir is None:
+        if self._work_tree is None:
             return False
         settings = self.text("config", "--name-only", "--get-regexp", r"^filter\.", or_nothing=True).splitlines()
         drivers = {setting.rpartition(".")[0] for setting in settings}
@@ -156,7 +158,21 @@ def _open(path: Path) -> "git.Repo":
         raise UserError(f"{path} is not a git repository", "name the top folder of a clone") from error
 
 
-def _environment(repo: "git.Repo") -> dict[str, str]:
+def _work_tree(repo: "git.Repo") -> str | None:
+    """Where a repository's files are checked out; None if it is bare. By git's own rule it is where the configuration
+    does not say and its directory is not called `.git`; GitPython takes the directory above for its files then."""
+    inside = repo.working_tree_dir
+    if inside is None or not _same(repo.git_dir, Path(inside) / Path(repo.git_dir).name):
+        return None if inside is None else str(inside)
+    said = any(repo.config_reader("repository").has_option("core", name) for name in ("bare", "worktree"))
+    return str(inside) if said or Path(repo.git_dir).name == ".git" else None
+
+
+def _same(one: str | PathLike[str], other: Path) -> bool:
+    return Path(one).resolve() == other.resolve()
+
+
+def _environment(repo: "git.Repo", work_tree: str | None) -> dict[str, str]:
     """Variables that bind every command to this repository, whatever GIT_* the caller has, and keep it unwritten."""
     common = Path(repo.common_dir)
     found = {
@@ -171,6 +187,6 @@ def _environment(repo: "git.Repo") -> dict[str, str]:
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_FLUSH": "0",
     }
-    if repo.working_tree_dir is not None:
-        found["GIT_WORK_TREE"] = str(repo.working_tree_dir)
+    if work_tree is not None:
+        found["GIT_WORK_TREE"] = work_tree
     return found

@@ -98,6 +98,18 @@ def test_dirty_is_about_tracked_files(tmp_path: Path, clone: tuple[Path, dict[in
     assert not History(tmp_path / "bare").is_dirty()
 
 
+def test_a_bare_clone_is_one_also_where_no_configuration_says_so(tmp_path: Path) -> None:
+    story = Story()
+    story.commit({"a.c": "a\n"})
+    story.write(tmp_path / "kv")
+    git(tmp_path, "clone", "--quiet", "--bare", str(tmp_path / "kv"), "copy")
+    (tmp_path / "copy" / "config").unlink()
+    assert not History(tmp_path / "copy").is_dirty()
+    (tmp_path / "kv" / "a.c").write_text("b\n")
+    assert History(tmp_path / "kv").is_dirty()
+    assert History(tmp_path / "kv" / ".git").is_dirty()
+
+
 def test_the_callers_git_variables_change_nothing(
     tmp_path: Path, clone: tuple[Path, dict[int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
