@@ -1,18 +1,25 @@
 """Our mirrors of repositories that were named by a URL: made once, refreshed, and reused; and the URL of any clone."""
 
 import hashlib
+import os
 import re
 import shutil
+import tempfile
+import time
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from typing import IO
 
 from cpubisect.base.errors import UserError
 from cpubisect.base.home import Home
 from cpubisect.base.locks import wait_for
-from cpubisect.base.process import run
+from cpubisect.base.process import Finished, Guarded, run
 
 _URL = re.compile(r"(?:https?|ssh|git|file)://|[\w.-]+@[\w.-]+:")
 CLONE_LIMIT_S = 4 * 3600.0
+_TOLD_EVERY_S = 1.0
+_LINE_BYTES = 400
 _NEXT_STEP = "pass --repo PATH of a clone that you have"
 
 
@@ -21,23 +28,51 @@ def is_url(name: str) -> bool:
     return bool(_URL.match(name))
 
 
-def mirror_of(home: Home, url: str) -> Path:
-    """Our clone of a URL: made if it is not there yet; raises UserError if it can't be cloned."""
+def mirror_of(home: Home, url: str, progress: Callable[[str], None] = lambda text: None) -> Path:
+    """Our clone of a URL: made if it is not there yet, which tells its progress. Raises UserError if it can't be.
+
+    It has all branches and tags, and nothing else: pull requests are most of the refs of a public repository, and their
+    commits are in no range.
+    """
     target = mirror_path(home, url)
     with wait_for(target.with_suffix(".lock")):
         if target.is_dir():
             return target
         fresh = target.with_suffix(".new")
         shutil.rmtree(fresh, ignore_errors=True)
-        done = run(
-            ["git", "-c", "core.hooksPath=/dev/null", "clone", "--mirror", "--quiet", "--", url, fresh],
-            timeout_s=CLONE_LIMIT_S,
-        )
+        done = _clone(url, fresh, progress)
+        if done.ok:
+            # A bare clone is made to be pushed to: what a later fetch brings must be said.
+            done = run(["git", "-C", fresh, "config", "remote.origin.fetch", "+refs/heads/*:refs/heads/*"])
         if not done.ok:
             shutil.rmtree(fresh, ignore_errors=True)
             raise UserError(f"cannot clone {url} ({_first_error(done.output)})", _NEXT_STEP)
         fresh.rename(target)
     return target
+
+
+def _clone(url: str, target: Path, progress: Callable[[str], None]) -> Finished:
+    """Clone, telling what git says of how far it is."""
+    words = ["git", "-c", "core.hooksPath=/dev/null", "clone", "--bare", "--progress"]
+    words += ["--", url, str(target)]
+    told = ""
+    with tempfile.TemporaryFile() as output, Guarded(words, output=output) as child:
+        deadline = time.monotonic() + CLONE_LIMIT_S
+        while not child.wait(_TOLD_EVERY_S) and time.monotonic() < deadline:
+            line = _last_line(output)
+            if line and line != told:
+                told = line
+                progress(f"cloning {url}: {line}")
+        output.seek(0)
+        return child.finished(timed_out=time.monotonic() >= deadline, output=output.read().decode(errors="replace"))
+
+
+def _last_line(output: IO[bytes]) -> str:
+    """What git wrote last: it writes over its own line."""
+    size = output.seek(0, os.SEEK_END)
+    output.seek(max(0, size - _LINE_BYTES))
+    lines = [line.strip() for line in output.read().decode(errors="replace").replace("\r", "\n").splitlines()]
+    return next((line for line in reversed(lines) if line), "")
 
 
 def refresh(home: Home, url: str) -> None:

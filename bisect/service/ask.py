@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from cpubisect.base.engine import Engine
@@ -54,7 +55,8 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
         choose(examine(), asked.counter, simulations)
     matrix = Matrix.load(asked.matrix)
     url = _url(matrix, asked)
-    path = mirror_of(home, url) if url else Path(asked.repo or ".").expanduser().resolve()
+    told = partial(_tell_progress, watch)
+    path = mirror_of(home, url, told) if url else Path(asked.repo or ".").expanduser().resolve()
     history, engine = _open(path, matrix, asked)
     if history.is_dirty():
         watch(events.Notice(text=f"{path} has uncommitted changes: they are left alone and not built"))
@@ -88,6 +90,10 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
         first=asked.first,
         simulations=simulations,
     )
+
+
+def _tell_progress(watch: Watch, text: str) -> None:
+    watch(events.Progress(text=text))
 
 
 def _url(matrix: Matrix, asked: Ask) -> str | None:
