@@ -1,9 +1,11 @@
-"""Builds for one step in simulated histories with nested merges: `python benchmarks/merges.py [--write]`.
+"""Builds for one step in histories with nested merges: `python benchmarks/merges.py [--write]`, and of a real one
+`python benchmarks/merges.py --known CLONE GOOD BAD CULPRIT`.
 
 Every commit shows the step or does not. The product's chase is run with a prior that names the culprit, with none, and
 with one that names another commit; beside it stand git's own bisection of the graph, and the halving of the first
 parents and then of each merged line, both ends of which are built. With `--write` the table goes into
-`docs/search-benchmark.md`. The last line printed is one JSON object.
+`docs/search-benchmark.md`. The last line printed is one JSON object. `--known` tells what the ways without a prior
+take in a real history whose culprit is known, if every commit can be built.
 """
 
 import argparse
@@ -13,6 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
+from cpubisect.history.candidates import graph
+from cpubisect.history.repository import Repository
 from cpubisect.search.exact import SPARE, halvings
 from cpubisect.search.graph import Graph
 from searching.woven import Builds, by_lines, chased, halved, woven
@@ -59,13 +63,36 @@ def table(rows: Sequence[tuple[int, float, dict[str, list[Builds]]]]) -> list[st
     return lines
 
 
+def known(clone: Path, good: str, bad: str, culprit: str) -> dict[str, object]:
+    """What it takes in a real history; raises SystemExit for names that are none."""
+    repository = Repository(clone)
+    shas = [repository.commit(name) for name in (good, bad, culprit)]
+    if None in shas:
+        raise SystemExit(f"{clone} has not all of {good}, {bad} and {culprit}")
+    start, end, sha = map(str, shas)
+    found = graph(repository, start, end)
+    number = found.numbers[sha]
+    return {
+        "commits": len(found.nodes),
+        "first_parents": len(found.first_parents(end)),
+        "merges_deep": len(found.entered(sha)),
+        "git bisect": halved(found, number).count,
+        "line by line": by_lines(found, number).count,
+        "chase, no prior": chased(found, number, prior(found, None)).count,
+    }
+
+
 def main() -> None:
     """Print the table, and a JSON object with what must hold."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--known", nargs=4, metavar=("CLONE", "GOOD", "BAD", "CULPRIT"))
     asked = parser.parse_args()
+    if asked.known:
+        print(json.dumps(known(Path(asked.known[0]), *asked.known[1:])))
+        return
     rows = []
     for depth in DEPTHS:
         trials = [trial(asked.seed, number, depth) for number in range(asked.trials)]
