@@ -226,7 +226,7 @@ def list_bisections(as_json: bool) -> None:
 def status(bisection: int | None, as_json: bool) -> None:
     """Show how far bisection ID is (default: the latest)."""
     from cpubisect.report.words import joined
-    from cpubisect.search.events import Latest, Next, Posterior, Price
+    from cpubisect.search.events import CulpritFound, Latest, Next, Posterior, Price
     from cpubisect.search.verdict import prefix
     from cpubisect.views.totals import totals
 
@@ -251,7 +251,8 @@ def status(bisection: int | None, as_json: bool) -> None:
         latest = Latest(entries)
         thoughts = [event.sentence for kind in (Price, Posterior, Next) if (event := latest[kind])]
         said = [entry.event.sentence for entry in entries if entry.event.sentence]
-        for line in [*thoughts, *said[-1:]]:
+        found = [entry.event.sentence for entry in entries if isinstance(entry.event, CulpritFound)]
+        for line in [*found, *thoughts, *said[-1:]]:
             click.echo(f"  {line}")
     if state == "interrupted":
         click.echo(f"  `bisect resume {number}` goes on")
