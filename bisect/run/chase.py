@@ -12,13 +12,13 @@ from cpubisect.run.loop import Action, Searched, carry_out
 from cpubisect.run.measuring import Lab, Unobservable
 from cpubisect.run.prior import Prior
 from cpubisect.search import events
-from cpubisect.search.chase import Caught, Chase, Lost, next_move
+from cpubisect.search.chase import Caught, Chase, Lost, next_move, unclear
 from cpubisect.search.costs import Cost
 from cpubisect.search.ends import Yardstick
 from cpubisect.search.exact import SPARE, Done, Found, Measure, halvings
 from cpubisect.search.graph import Graph
 from cpubisect.search.line import Line
-from cpubisect.search.signature import Signature
+from cpubisect.search.signature import HAS, Signature
 
 NOTHING_CAUGHT = Done((), (), 0.0, 0.0)
 
@@ -46,21 +46,30 @@ def chase(lab: Lab, start: str, end: str, yardstick: Yardstick, inside: tuple[st
     if inside and line.first(caught) == end:
         lab.tell(events.ChaseLost(why="nothing that the merge brought has it by itself", inside=inside))
         return None
-    return _two(lab, line, graph, caught, yardstick)
-
-
-def _two(lab: Lab, line: Line, graph: Graph, caught: int, yardstick: Yardstick) -> Searched | None:
-    """A commit and its parent as a line with their step; None if it has no parent or one of the two can't be measured,
-    or nothing of the step shows."""
-    sha = line.first(caught)
-    parent = line.parents.get(sha)
-    if parent is None:
-        return None
     try:
-        before, after = (cost(lab, own, yardstick).total for own in (parent, sha))
+        return _two(lab, line, graph, caught, yardstick, signature)
     except Unobservable as reason:
-        lab.tell(events.ChaseLost(why=str(reason), inside=line.inside))
+        lab.tell(events.ChaseLost(why=str(reason), inside=inside))
         return None
+
+
+def _two(
+    lab: Lab, line: Line, graph: Graph, caught: int, yardstick: Yardstick, signature: Signature
+) -> Searched | None:
+    """A commit and its parent as a line with their step; None if it has no parent or the step that was chased is not
+    between the two. Raises Unobservable."""
+    sha = line.first(caught)
+    parent = line.parents.get(sha, "")
+    shown = 0.0
+    if parent:
+        costs = [cost(lab, own, yardstick) for own in (parent, sha)]
+        shown = signature.share(costs[1]) - signature.share(costs[0])
+    if shown < HAS:
+        lab.tell(events.ChaseLost(why=f"{sha[:12]} shows {shown:.0%} of it against its parent", inside=line.inside))
+        return None
+    # What is explained is no part of a percentage: that is of what the parent costs.
+    before = cost(lab, parent, replace(yardstick, explained=())).total
+    after = before + costs[1].total - costs[0].total
     percent = (after - before) / before * 100
     entered = tuple(merge for merge in graph.entered(sha) if merge not in line.inside)
     pair = replace(line, classes=((parent,), (sha,)), inside=(*line.inside, *entered))
@@ -89,7 +98,7 @@ class _ChaseSearch:
         prior = Prior(lab, line, yardstick.variables)
         prior.record(*ends, keep=not yardstick.explained)
         weights = prior.weights(0, line.size - 1, *ends)
-        unchanged = _unchanged(lab, graph)
+        unchanged = _unchanged(lab, graph) | (_of_good(lab, graph) if not line.inside else frozenset())
         self._chase = Chase(
             graph=graph,
             weights=[0.0 if n in unchanged else weight for n, weight in enumerate(weights, start=1)],
@@ -118,14 +127,19 @@ class _ChaseSearch:
         self._chase = self._chase.with_failure(number, why)
 
     def _take_what_is_known(self) -> None:
-        """What was built between the ends so far, for this test or by another search."""
-        shares, dead = dict(self._chase.shares), {}
+        """What was built between the ends so far, for this test or by another search, as far as its answer is clear and
+        contradicts no other."""
+        dead = {}
         for number in built_before(self._lab, self._line):
             try:
-                shares[number], _ = self._share(self._line.built(number))
+                share, _ = self._share(self._line.built(number))
             except Unobservable as reason:
                 dead[number] = str(reason)
-        self._chase = replace(self._chase, shares=shares, dead=dead)
+                continue
+            known = replace(self._chase, shares={**self._chase.shares, number: share})
+            if not unclear(share) and known.left:
+                self._chase = known
+        self._chase = replace(self._chase, dead=dead)
 
     def _measure(self, number: int) -> None:
         sha = self._line.built(number)
@@ -173,6 +187,14 @@ def _told(values: Mapping[str, str], ends: Mapping[str, tuple[str, str]]) -> flo
         if ends and values == {name: pair[end] for name, pair in ends.items()}:
             return share
     return None
+
+
+def _of_good(lab: Lab, graph: Graph) -> frozenset[int]:
+    """The commits that good contains too, where it lies on a branch of its own: they make no difference to it."""
+    if lab.question.good_sha == graph.start:
+        return frozenset()
+    own = lab.history.graph(graph.start, lab.question.good_sha)
+    return frozenset(graph.numbers[node.sha] for node in own.nodes if node.sha in graph.numbers)
 
 
 def _unchanged(lab: Lab, graph: Graph) -> frozenset[int]:

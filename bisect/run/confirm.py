@@ -96,16 +96,17 @@ class Confirmer:
         self._refined_before: dict[tuple[tuple[str, ...], str, str], Findings] = {}
         self._announced: set[str] = set()
 
-    def find(self, searched: Searched) -> tuple[Searched, Findings]:
+    def find(self, searched: Searched, yardstick: Yardstick | None = None) -> tuple[Searched, Findings]:
         """The culprits of a line that was searched, the largest step first: the search goes on once that is confirmed,
         unless only the first is wanted. Where readings that had no part in finding a step do not show it, they are
-        given to the search, which goes on too; the last one is what comes back. Raises Unobservable if an end can't be
-        measured."""
+        given to the search, which goes on too, by the `yardstick` that it began with if that is another; the last one
+        is what comes back. Raises Unobservable if an end can't be measured."""
+        by = yardstick or self._yardstick
         refused: set[str] = set()
         settled: frozenset[str] = frozenset()
         while not searched.scattered:
             if self._mended(searched):
-                searched = self._search_on(searched, settled)
+                searched = search(self._lab, searched.line, replace(by, settled=settled))
                 continue
             self._tell(searched, settled)
             found = self._all(searched)
@@ -115,11 +116,8 @@ class Confirmer:
             enough = found.placed or len(refused) > MOST_REFUSED or (bool(found) and self._lab.question.first)
             if enough or not (new or searched.done.more):
                 return searched, found
-            searched = self._search_on(searched, settled)
+            searched = search(self._lab, searched.line, replace(by, settled=settled))
         return searched, Findings(placed=True)
-
-    def _search_on(self, searched: Searched, settled: frozenset[str]) -> Searched:
-        return search(self._lab, searched.line, replace(self._yardstick, settled=settled))
 
     def chased(self, start: str, end: str, inside: tuple[str, ...] = ()) -> Findings:
         """The culprits that a chase of the step between two measured commits comes to; none where it fails."""
@@ -320,7 +318,11 @@ class Confirmer:
         if grown < least:
             return NOTHING, 0.0
         self._lab.tell(events.ClassOpened(first=first, last=last, percent=(after - before) / before * 100))
-        searched = narrow(self._lab, singles, replace(self._yardstick, min_step=least / before * 100))
+        own = replace(self._yardstick, min_step=least / before * 100)
+        searched = narrow(self._lab, singles, own)
+        while searched.done.more:
+            own = replace(own, settled=own.settled | {singles.built(step.high) for step in searched.done.steps})
+            searched = narrow(self._lab, singles, own)
         return self._all(searched), grown
 
     def _apart(self, first: str, last: str, least: float, noise: float) -> tuple[float, float]:
@@ -370,14 +372,15 @@ class Confirmer:
         """The culprits on a merged line, and if there are none, why; raises Unobservable."""
         least = abs(rise.cost) * INSIDE_SHARE
         min_step = min(least, self._least()) / self._start(opened.built(0)) * 100
-        searched = search(self._lab, opened, replace(self._yardstick, min_step=min_step))
+        own = replace(self._yardstick, min_step=min_step)
+        searched = search(self._lab, opened, own)
         if not searched.scattered and self._yardstick.direction * (searched.end - searched.start) < least:
             share = abs(rise.step.percent) * INSIDE_SHARE
             return NOTHING, (
                 f"the merged line by itself changes the cost by less than {share:.2f} %: only the combination does"
             )
         why = f"the merged line has no single step of {self._yardstick.min_step:.2f} % or more: many small ones"
-        return self.find(searched)[1], why
+        return self.find(searched, own)[1], why
 
     def _all(self, searched: Searched) -> Findings:
         return sum((self._refined_once(searched, found) for found in searched.done.steps), NOTHING)

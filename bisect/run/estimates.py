@@ -26,6 +26,10 @@ UNKNOWN_BUILD_S = 600.0
 UNKNOWN_PROBE_S = 20.0
 """Before the first build and probe were made: only their ratio matters."""
 
+MOST_OF_GRAPH = 3000
+"""Of larger graphs prices are guessed by distance: neighbours on different branches differ in thousands of files, and
+2,400 commits of MySQL take 2.7 GB already."""
+
 MOST_COMPARED = 12
 """So many builds, the newest, are looked at for objects that need not be compiled again."""
 
@@ -114,6 +118,8 @@ class Estimates:
     def _builds(self, rows: Sequence[BuildRow]) -> Callable[[Sequence[str]], Mapping[int, float]]:
         """By number the seconds that its build takes, by what it must compile, once some commits more were built; empty
         where builds do not tell."""
+        if self._line.of_graph and self._line.size > MOST_OF_GRAPH:
+            return lambda also: {}
         telling = [row for row in sorted(rows, key=lambda row: row.id) if self._lab.objects(row.id)][-MOST_COMPARED:]
         if not telling:
             return lambda also: {}

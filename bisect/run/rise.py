@@ -32,18 +32,20 @@ before the interval stands."""
 @dataclass(frozen=True)
 class Rise:
     """A step between two commits, and what the first one costs in the metric's own unit; on CPU time how it was
-    `clocked`, why it was not with binaries linked anew, and how large a cost was `expected`."""
+    `clocked`, why it was not with binaries linked anew, how large a cost was `expected`, and how much of it is
+    `explained` by steps that are known."""
 
     before: float
     step: Step
     clocked: Beside | None = None
     unplaced: str = ""
     expected: float = 0.0
+    explained: float = 0.0
 
     @property
     def cost(self) -> float:
-        """The step as a cost."""
-        return self.step.percent / 100 * self.before
+        """The step as a cost, without what of it is explained already."""
+        return self.step.percent / 100 * self.before - self.explained
 
 
 class Rises:
@@ -60,11 +62,9 @@ class Rises:
             return Rise(0.0, Step(0.0, 0.0, 0.0, 0.0))
         if self._yardstick.regime is Regime.NOISY:
             return self._clocked_anew(parent, sha, rounds_for(percent, noise))
-        before, after = (
-            [count - self._explained(own) for count in counted(rows, self._yardstick.metric)]
-            for own, rows in zip((parent, sha), self._counted_anew(parent, sha), strict=True)
-        )
-        return Rise(median(before), median_step(before, after))
+        before, after = (counted(rows, self._yardstick.metric) for rows in self._counted_anew(parent, sha))
+        known = self._explained(sha) - self._explained(parent)
+        return Rise(median(before), median_step(before, after), explained=known)
 
     def _explained(self, sha: str) -> float:
         """What of a commit's cost is explained already."""

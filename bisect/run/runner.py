@@ -103,9 +103,7 @@ def _chase(lab: Lab, task: ToSearch) -> _Chased:
         if not own:
             return _Chased(yardstick, found, whole)
         found += own
-        known = [
-            Explained(one.sha, cost(lab, one.sha, yardstick) - cost(lab, one.parent, yardstick)) for one in own.culprits
-        ]
+        known = [_explained(lab, one, yardstick) for one in own.culprits]
         yardstick = replace(yardstick, explained=(*yardstick.explained, *known), variables={}, values={})
         first, last = (cost(lab, sha, yardstick) for sha in (start, end))
         rest = (last.total - first.total) / first.total * 100

@@ -21,6 +21,18 @@ PAIR = 2.0
 """A suspect and its parent are so many builds: one that is it with this probability over what halving takes is asked
 first, wherever it lies and whatever it costs."""
 
+CLEAR = 0.2
+"""A share that is nearer to HAS than this is of a step that is spread over several commits, or hidden by what else a
+branch lacks."""
+
+MOST_UNCLEAR = 2
+"""So many such answers end a chase: a search on the line tells several steps apart."""
+
+
+def unclear(share: float) -> bool:
+    """Whether a share says little of where a step is."""
+    return abs(share - HAS) < CLEAR
+
 
 @dataclass(frozen=True)
 class Chase:
@@ -78,6 +90,8 @@ class Lost:
 def next_move(chase: Chase, price: Price) -> Measure | Caught | Lost:
     """What to ask next, or the end of the chase."""
     left = members(chase.left)
+    if sum(unclear(share) for share in chase.shares.values()) >= MOST_UNCLEAR:
+        return Lost("it is spread over several commits")
     if not left:
         return Lost("what has the step and what has not contradict each other")
     if len(left) == 1:
@@ -111,7 +125,10 @@ def _choose(chase: Chase, left: Sequence[int], pool: Sequence[int], price: Price
     def suspicion(number: int) -> float:
         return weight(number) if weight(number) * len(left) >= STRONG_SUSPECT * whole else 0.0
 
-    allowed = [number for number in pool if number in chase.free or longest(number) <= allowance] or pool
+    allowed = [number for number in pool if number in chase.free or longest(number) <= allowance]
+    if not allowed:
+        shortest = min(map(longest, pool))
+        allowed = [number for number in pool if longest(number) == shortest]
     likeliest = max(allowed, key=weight)
     if suspicion(likeliest) * halvings(len(left)) >= PAIR * whole:
         return likeliest, shares[likeliest]

@@ -204,3 +204,54 @@ def test_a_changed_default_leads_to_the_commit_whose_message_and_diff_name_it() 
     assert {event.variables["flush"]: event.share for event in told} == {"0": 0.0, "1": 1.0}
     searched = {sha for sha, _ in lab.series(Purpose.SEARCH)}
     assert searched <= {shas[0], shas[-1], culprit, verdict.culprits[0].parent}, "its variables tell without a probe"
+
+
+def found_by(commits: Mapping[str, Commit], good: str, bad: str, **asked: Any) -> dict[str, float]:
+    """The culprits with their steps in percent of their parents; what was told on the way is in the verdict too."""
+    lab = FakeLab(commits, question(good=good, bad=bad, good_sha=good, bad_sha=bad, **asked))
+    verdict = run(lab)
+    named = {one.sha: one.steps[verdict.metric].percent for one in verdict.culprits}
+    assert {event.sha for event in lab.told(events.CulpritFound)} <= named.keys()
+    return named
+
+
+def test_a_commit_that_has_a_rise_of_its_own_but_not_the_step_is_no_culprit() -> None:
+    parents = {
+        **{"r": (), "s1": ("r",), "s2": ("s1",), "s3": ("s2",), "c0": ("r",), "c1": ("c0",), "c2": ("c1",)},
+        **{"m": ("c2", "s3"), "c3": ("m",), "c4": ("c3",)},
+    }
+    changes = {"c0": {"seek": -80.0}, "c2": {"seek": 80.0}, "s1": {"next": 40.0}, "s2": {"next": -40.0}}
+    assert [*found_by(history(parents, changes), "c0", "c4")] == ["c2"]
+
+
+def test_several_steps_in_a_class_that_is_opened_are_all_found() -> None:
+    commits = {
+        f"c{n}": Commit(
+            {"seek": 400.0 + 80 * (n >= 4), "next": 300.0 + 40 * (n >= 6), "parse": 300.0},
+            (f"c{n - 1}",) if n else (),
+            paths=("docs/x",) if 3 <= n <= 7 else ("source.c",),
+        )
+        for n in range(10)
+    }
+    assert {*found_by(commits, "c0", "c9")} == {"c4", "c6"}
+
+
+def test_small_steps_that_make_a_merges_step_together_stay_found() -> None:
+    parents = {"c0": (), "c1": ("c0",), "b1": ("c1",), **{f"b{n}": (f"b{n - 1}",) for n in range(2, 9)}}
+    parents |= {"c2": ("c1",), "m": ("c2", "b8"), "c3": ("m",)}
+    changes = {"b2": {"seek": 9.0}, "b5": {"next": 9.5}, "b6": {"parse": -4.0}}
+    assert {*found_by(history(parents, changes), "c0", "c3", min_step=1.0)} == {"b2", "b5"}
+
+
+def test_a_later_culprits_step_is_a_percentage_of_its_own_parent() -> None:
+    parents = {"c0": (), "a": ("c0",), "b": ("c0",), "c1": ("a", "b"), **{f"c{n}": (f"c{n - 1}",) for n in range(2, 9)}}
+    steps = found_by(history(parents, {"c2": {"seek": 500.0}, "c6": {"parse": 100.0}}), "c0", "c8")
+    assert steps == {"c2": pytest.approx(50.0), "c6": pytest.approx(100 / 15)}
+
+
+def test_what_good_contains_too_is_no_culprit() -> None:
+    parents = {"f": (), "g": ("f",), "g2": ("g",), "c1": ("f",), "c2": ("c1",), "m": ("c2", "g2")}
+    parents |= {"c3": ("m",), "c4": ("c3",)}
+    commits = history(parents, {"g": {"next": 120.0}, "c3": {"seek": 200.0}})
+    lab = FakeLab(commits, question(good="g2", bad="c4", good_sha="g2", bad_sha="c4", first=True))
+    assert [one.sha for one in run(lab).culprits] == ["c3"]
