@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cpubisect.history.candidates import graph
-from cpubisect.history.diffs import changed_paths, variable_definitions
+from cpubisect.history.diffs import changed_paths
 from cpubisect.history.repository import Repository
-from cpubisect.run.prior import read_touched
+from cpubisect.run.prior import read_settings, read_touched
 from cpubisect.search import variables
 from cpubisect.search.claims import Candidates, Touch
 from cpubisect.search.costs import Cost
@@ -120,16 +120,11 @@ def main() -> None:
             if ends[0][name] != ends[1][name] and len(by.get(name, ())) == 1
         }
     touched = read_touched(repository.path, line).by
-    defined = [variable_definitions(repository, end, answers) for end in (good, bad)]
+    settings = read_settings(repository.path, line, dict.fromkeys(sorted(answers), 1.0))
     cases: dict[str, list[float]] = {}
     ranks: list[int] = []
-    for name, sha in sorted(answers.items()):
-        own = Setting(
-            name,
-            1.0,
-            frozenset().union(*(one[name].words for one in defined)),
-            frozenset().union(*(one[name].files for one in defined)),
-        )
+    for own in settings:
+        name, sha = own.name, answers[own.name]
         cases[name] = claims(touched, own, shas.index(sha))
         ranks.append(rank(touched, own, shas.index(sha)))
         print(f"{ranks[-1]:5d}  {name:40} {sha[:12]} {' '.join(f'{claim:.3f}' for claim in cases[name][:3])}")

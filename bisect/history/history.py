@@ -38,6 +38,7 @@ class History:
 
     def __init__(self, path: Path, engine: Engine | None = None) -> None:
         self._repository = Repository(path)
+        self._contained: dict[tuple[str, str], bool] = {}
         self._set_engine(engine)
 
     def _set_engine(self, engine: Engine | None) -> None:
@@ -103,7 +104,9 @@ class History:
 
     def contains(self, sha: str, old: str) -> bool:
         """Whether a commit contains an `old` one; a commit contains itself."""
-        return self._repository.is_ancestor(old, sha)
+        if (sha, old) not in self._contained:
+            self._contained[sha, old] = self._repository.is_ancestor(old, sha)
+        return self._contained[sha, old]
 
     def inside_merge(self, merge: str, parent: str) -> tuple[Candidates, ...]:
         """What a merge brought to `parent`, one of its parents: one list for each other parent that brought commits.

@@ -7,7 +7,7 @@ from functools import partial
 
 from cpubisect.history.relevance import Irrelevant
 from cpubisect.run.estimates import Estimates
-from cpubisect.run.exact import built_before, cost, tried_before
+from cpubisect.run.exact import built_before, cost, tell_price, tried_before
 from cpubisect.run.loop import Action, Searched, carry_out
 from cpubisect.run.measuring import Lab, Unobservable
 from cpubisect.run.prior import Prior
@@ -107,13 +107,15 @@ class _ChaseSearch:
             free=self._estimates.free(),
         )
         self._take_what_is_known()
-        self._tell_price()
+        most = halvings(sum(1 for weight in self._chase.weights if weight)) + SPARE
+        tell_price(lab, line, self._estimates.forecast(self._chase.weights), most)
 
     def next(self) -> Action | Searched:
         """What to measure now, or the end of the chase."""
-        move = next_move(self._chase, self._estimates.price())
+        price = self._estimates.price()
+        move = next_move(self._chase, price)
         if isinstance(move, Measure):
-            seconds = self._estimates.build_s(move.number)
+            seconds = self._estimates.build_s(move.number, price)
             return Action(move.number, move.why, partial(self._measure, move.number), seconds=seconds)
         if isinstance(move, Caught):
             self.caught = move.number
@@ -166,19 +168,6 @@ class _ChaseSearch:
         except Unobservable:
             return {}
         return {name: all_of_them[name] for name in self._yardstick.values if name in all_of_them}
-
-    def _tell_price(self) -> None:
-        """What the chase is likely to cost, into the journal."""
-        candidates = [weight for weight in self._chase.weights if weight]
-        builds, seconds = self._estimates.forecast(self._chase.weights)
-        self._lab.tell(
-            events.Price(
-                builds=round(builds),
-                most_builds=halvings(len(candidates)) + SPARE,
-                seconds=seconds,
-                inside=self._line.inside,
-            )
-        )
 
 
 def _told(values: Mapping[str, str], ends: Mapping[str, tuple[str, str]]) -> float | None:

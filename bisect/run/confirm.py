@@ -19,10 +19,7 @@ from cpubisect.run.wording import reasons
 from cpubisect.search import events
 from cpubisect.search.costs import Cost, by_bare_name, function_changes
 from cpubisect.search.ends import Regime, Yardstick, changed_variables, ruled_out
-from cpubisect.search.evidence import (
-    LEFT_OF_STEP,
-    shown,
-)
+from cpubisect.search.evidence import LEFT_OF_STEP, shown
 from cpubisect.search.exact import Found
 from cpubisect.search.line import Line
 from cpubisect.search.stats import Step

@@ -59,9 +59,9 @@ class Estimates:
         """Seconds from a number to its first probe for a purpose, as things are now."""
         return self._prices(purpose)(frozenset())
 
-    def build_s(self, number: int) -> float | None:
-        """Seconds that building a number is expected to take; None if its binary is there."""
-        seconds = self.price()(number) - self.probe_s()
+    def build_s(self, number: int, price: Price) -> float | None:
+        """Seconds of a `price` for a search that building a number is expected to take; None if its binary is there."""
+        seconds = price(number) - self.probe_s()
         return seconds if seconds > 0 else None
 
     def forecast(self, weights: Sequence[float], purpose: Purpose = Purpose.SEARCH) -> tuple[float, float]:

@@ -45,9 +45,10 @@ class ExactSearch:
 
     def next(self) -> Action | Searched:
         """What to measure now, or the end of the search."""
-        move = next_move(self._state, self._weigh(), self._estimates.price())
+        price = self._estimates.price()
+        move = next_move(self._state, self._weigh(), price)
         if isinstance(move, Measure):
-            seconds = self._estimates.build_s(move.number)
+            seconds = self._estimates.build_s(move.number, price)
             return Action(move.number, move.why, partial(self._measure, move.number), (move.low, move.high), seconds)
         costs = {number: measured.total for number, measured in self._state.costs.items()}
         return Searched(self._line, move, costs, self._state.dead)
@@ -67,15 +68,8 @@ class ExactSearch:
         size = self._line.size
         if size < 3:
             return
-        builds, seconds = self._estimates.forecast(self._weigh()(0, size - 1))
-        self._lab.tell(
-            events.Price(
-                builds=round(builds),
-                most_builds=min(halvings(size - 1) + SPARE, size - 2),
-                seconds=seconds,
-                inside=self._line.inside,
-            )
-        )
+        most = min(halvings(size - 1) + SPARE, size - 2)
+        tell_price(self._lab, self._line, self._estimates.forecast(self._weigh()(0, size - 1)), most)
 
     def _weigh(self) -> Weigh:
         """Prior weights within an interval, by what grew between its own two ends."""
@@ -92,6 +86,12 @@ class ExactSearch:
         prior = Prior(self._lab, self._line, self._yardstick.variables)
         prior.record(before, after)
         return prior
+
+
+def tell_price(lab: Lab, line: Line, forecast: tuple[float, float], most_builds: int) -> None:
+    """So many builds and seconds, by a forecast, and so many builds at most, into the journal."""
+    builds, seconds = forecast
+    lab.tell(events.Price(builds=round(builds), most_builds=most_builds, seconds=seconds, inside=line.inside))
 
 
 def tried_before(lab: Lab, line: Line) -> tuple[int, ...]:

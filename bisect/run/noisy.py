@@ -55,7 +55,7 @@ class NoisySearch:
                 return self._searched(NoStep(now.step, 0.0), situation, scattered=True)
         action = changepoint.next_action(situation)
         if isinstance(action, Probe):
-            seconds = self._estimates.build_s(action.number)
+            seconds = self._estimates.build_s(action.number, self._estimates.price())
             return Action(action.number, action.why, partial(self._visit, action), seconds=seconds)
         return self._searched(action, situation)
 

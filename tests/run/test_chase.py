@@ -14,6 +14,7 @@ from cpubisect.run.runner import run
 from cpubisect.search import events
 from cpubisect.search.exact import SPARE, halvings
 from cpubisect.search.verdict import Kind
+from searching.woven import woven as drawn
 
 BASE = {"parse": 300.0, "seek": 400.0, "next": 300.0}
 
@@ -21,29 +22,9 @@ Changes = Mapping[str, Mapping[str, float]]
 
 
 def woven(seed: int, lines: int, depth: int) -> dict[str, tuple[str, ...]]:
-    """The parents of commits by sha: a trunk c0, c1, …, some of whose commits merge lines that began earlier on it and
-    merge such lines themselves, `depth` deep."""
-    chance = random.Random(seed)
-    parents: dict[str, tuple[str, ...]] = {"c0": ()}
-
-    def line(start: str, length: int, level: int) -> str:
-        head = start
-        for _ in range(length):
-            merged = line(head, chance.randint(1, 4), level + 1) if level < depth and chance.random() < 0.5 else None
-            grown = head
-            if merged:
-                for _ in range(chance.randint(1, 3)):
-                    grown = add((grown,))
-            head = add((grown, merged) if merged else (grown,))
-        return head
-
-    def add(before: tuple[str, ...]) -> str:
-        sha = f"c{len(parents)}"
-        parents[sha] = before
-        return sha
-
-    line("c0", lines, 0)
-    return parents
+    """The parents of commits by sha, of histories that the benchmark draws too, from c0 on."""
+    graph = drawn(seed, 0, lines, depth)
+    return {"c0": (), **{node.sha: tuple(own.replace("start", "c0") for own in node.parents) for node in graph.nodes}}
 
 
 def history(parents: Mapping[str, tuple[str, ...]], changes: Changes) -> dict[str, Commit]:

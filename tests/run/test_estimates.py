@@ -78,16 +78,16 @@ def test_a_build_takes_what_no_other_has_compiled(built: tuple[str, ...], compil
     price = estimates.price()
     expected = [UNKNOWN_PROBE_S + (0.0 if one is None else COMMON_S + one) for one in compiling]
     assert [price(number) for number in range(line.size)] == pytest.approx(expected)
-    assert estimates.build_s(1) == (None if compiling[1] is None else COMMON_S + compiling[1])
+    assert estimates.build_s(1, estimates.price()) == (None if compiling[1] is None else COMMON_S + compiling[1])
 
 
 def test_a_build_that_is_made_later_counts_too() -> None:
     lab = TellingLab(line_of("all.h", "few.h", "few.h"))
     estimates = Estimates(lab, main_line(lab, lab.history.candidates("c0", "c3")))
     lab.build("c0")
-    before = estimates.build_s(2)
+    before = estimates.build_s(2, estimates.price())
     lab.build("c3")
-    assert (before, estimates.build_s(2)) == (COMMON_S + 80.0, COMMON_S + 40.0)
+    assert (before, estimates.build_s(2, estimates.price())) == (COMMON_S + 80.0, COMMON_S + 40.0)
 
 
 def test_where_builds_do_not_tell_the_price_is_by_distance() -> None:
