@@ -21,11 +21,12 @@ def taken(found: list[tuple[int, float, float]]) -> list[Reading]:
 @given(readings_of_both)
 def test_the_walk_of_visits_is_the_mean_of_the_earlier_of_two_times(found: list[tuple[int, float, float]]) -> None:
     data = digest(taken(found))
-    slots = [(int(hour // (1 / 12)), int(number)) for hour, number in zip(data.hour, data.number, strict=True)]
+    readings = zip(data.hour, data.number, data.frame, strict=True)
+    slots = [(int(hour // (1 / 12)), int(number), int(frame)) for hour, number, frame in readings]
     visits = sorted(set(slots))
     own = [[hour for hour, slot in zip(data.hour, slots, strict=True) if slot == visit] for visit in visits]
     expected = [[np.minimum.outer(one, other).mean() for other in own] for one in own]
-    assert data.visits.number.tolist() == [number for _, number in visits]
+    assert data.visits.number.tolist() == [number for _, number, _ in visits]
     assert data.visits.walk == pytest.approx(np.asarray(expected))
 
 
