@@ -64,7 +64,8 @@ class Recipe:
     variables; `patches` are names below `patches/`, e.g. `mysql/bison3.patch`, applied where they fit; so are `edits`;
     `forced_includes` are headers such as `cstdint` that every C++ file is compiled with; `repairs` are tried, in
     order, when it does not compile; `patch_digests` are the SHA-256 of `patches`, so that
-    an edited one makes a new recipe; `variant` names another way to build the same (`screening`), empty for the
+    an edited one makes a new recipe; `idle` are globs of sources of which no probe runs anything, which are compiled
+    without optimisation; `variant` names another way to build the same (`screening`), empty for the
     ordinary one.
     """
 
@@ -83,12 +84,13 @@ class Recipe:
     edits: tuple[Edit, ...] = ()
     repairs: tuple[RepairRule, ...] = ()
     patch_digests: tuple[str, ...] = ()
+    idle: tuple[str, ...] = ()
     variant: str = ""
 
     def key(self) -> str:
         """SHA-256 over all fields: equal keys mean the same binary may be reused."""
         fields = asdict(self)
-        for later in ("patch_digests", "variant"):
+        for later in ("patch_digests", "idle", "variant"):
             if not fields[later]:
                 del fields[later]
         text = json.dumps(fields, sort_keys=True)

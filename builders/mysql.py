@@ -28,6 +28,7 @@ from cpubisect.base.process import Finished, run
 from cpubisect.base.tools import Header, Tool
 from cpubisect.builders.trees.configure_cache import STEERING, run_cmake
 from cpubisect.builders.trees.dependencies import Places, objects_of, prerequisites
+from cpubisect.builders.trees.idle import unoptimised
 from cpubisect.builders.trees.shop import Builder, CommandFailed, Shop
 
 _BISON = Tool("bison", "bison", "building MySQL")
@@ -106,6 +107,9 @@ class _Cmake:
             settings[f"CMAKE_{language}_FLAGS_RELEASE"] = words
         arguments = [f"-D{name}={value}" for name, value in settings.items()]
         run_cmake(shop, ["-G", "Ninja", *arguments, *shop.recipe.options], self.results(shop))
+        if shop.recipe.idle:
+            plan = self.results(shop) / "build.ninja"
+            plan.write_text(unoptimised(plan.read_text(), str(shop.tree), _SERVERS, shop.recipe.idle))
 
     def compile(self, shop: Shop) -> None:
         """Just the target `mysqld`: a quarter of everything."""

@@ -74,6 +74,7 @@ class Rule(_Section):
     forced_includes: tuple[HeaderName, ...] = ()
     patches: tuple[TreePath, ...] = ()
     edits: tuple[EditSection, ...] = ()
+    idle: tuple[TreePath, ...] = ()
 
 
 class RepairSection(_Section):

@@ -1,0 +1,75 @@
+"""Sources of which no probe runs anything, compiled without optimisation: in `build.ninja`, the plan that cmake makes.
+
+All of this is pure. A linker takes the first of equal inline functions and template instances that it meets. So that it
+never takes one that was not optimised where there is another, the objects of such sources leave their archives and are
+linked last; the archives follow once more, for what only those objects need.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+
+WITHOUT_OPTIMISATION = "-O0"
+
+_EDGE = re.compile(r"^build (?P<outputs>[^:]+): (?P<rule>\S+) ?(?P<inputs>.*)$")
+_FLAGS = re.compile(r"^(  FLAGS = .*)$", re.MULTILINE)
+_ARCHIVE = ".a"
+
+
+def unoptimised(plan: str, tree: str, targets: Collection[str], idle: Sequence[str]) -> str:
+    """The text of a build.ninja in which the sources that match `idle`, globs of paths in `tree`, are compiled without
+    optimisation and linked last into whichever of the `targets`, spelled as in the plan, is linked. A plan
+    without such sources or without such a target stays as it is."""
+    paragraphs = plan.split("\n\n")
+    objects = [name for paragraph in paragraphs if (name := _idle_object(paragraph, tree, idle))]
+    if not objects or not any(_linked(paragraph, targets) for paragraph in paragraphs):
+        return plan
+    known = frozenset(objects)
+    for number, paragraph in enumerate(paragraphs):
+        if _idle_object(paragraph, tree, idle):
+            paragraphs[number] = re.sub(_FLAGS, rf"\1 {WITHOUT_OPTIMISATION}", paragraph)
+        elif _linked(paragraph, targets):
+            paragraphs[number] = "\n".join(_linked_last(line, objects) for line in paragraph.split("\n"))
+        else:
+            paragraphs[number] = "\n".join(_archived(line, known) for line in paragraph.split("\n"))
+    return "\n\n".join(paragraphs)
+
+
+def _edges(paragraph: str) -> Iterator[re.Match[str]]:
+    return (edge for line in paragraph.split("\n") if (edge := _EDGE.match(line)))
+
+
+def _idle_object(paragraph: str, tree: str, idle: Sequence[str]) -> str | None:
+    """The object that a paragraph compiles, if its source is an idle one."""
+    for edge in _edges(paragraph):
+        source = edge["inputs"].split(" ")[0]
+        if edge["outputs"].endswith(".o") and PurePosixPath(source).is_relative_to(tree):
+            path = str(PurePosixPath(source).relative_to(tree))
+            if any(fnmatchcase(path, form) for form in idle):
+                return edge["outputs"]
+    return None
+
+
+def _linked(paragraph: str, targets: Collection[str]) -> bool:
+    return any(edge["outputs"] in targets and edge["rule"] != "phony" for edge in _edges(paragraph))
+
+
+def _archived(line: str, objects: Collection[str]) -> str:
+    """A line of another edge: an archive is made without these objects."""
+    edge = _EDGE.match(line)
+    if not edge or not edge["outputs"].split(" | ")[0].endswith(_ARCHIVE):
+        return line
+    return " ".join(word for word in line.split(" ") if word not in objects)
+
+
+def _linked_last(line: str, objects: Sequence[str]) -> str:
+    """A line of the edge that links the target: its inputs, or what it hands to the linker."""
+    libraries = line.removeprefix("  LINK_LIBRARIES = ")
+    if libraries != line:
+        archives = dict.fromkeys(word for word in libraries.split() if word.endswith(_ARCHIVE))
+        return " ".join([line, *objects, "-Wl,--start-group", *archives, "-Wl,--end-group"])
+    if not _EDGE.match(line):
+        return line
+    explicit, bar, order_only = line.partition(" || ")
+    return " ".join([explicit, *([] if " | " in explicit else ["|"]), *objects]) + bar + order_only
