@@ -1,0 +1,98 @@
+"""Which releases were built, how, at what cost, and what the tests cost on them.
+
+    python benchmarks/built.py [--write] [HOME ...]
+
+Prints a Markdown table for each engine of every release that was tried in home directories, by default in
+$CPUBISECT_HOME: by release and compiler the newest build that compiled most anew, its repairs or the first error, its
+CPU seconds, how many compilations were made anew (the cache had the others), and thousands of instructions per query
+of each test, the median of all probes of that release. `--write` puts them into docs/built.md.
+"""
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import median
+
+from cpubisect.base.home import Home
+from cpubisect.base.metrics import INSTRUCTIONS
+from cpubisect.base.version import Version
+from cpubisect.records import queries
+from cpubisect.records.store import BuildRow, Store
+
+PAGE = Path(__file__).resolve().parents[1] / "docs/built.md"
+BEGIN, END = "<!-- By `python benchmarks/built.py --write`: -->", "<!-- Up to here. -->"
+
+Key = tuple[str, str, str]
+"""Engine, release, and compiler with the variant, if it is not the ordinary one."""
+
+
+class Tried:
+    """All builds of some stores by release, and the costs that were measured on them, by test."""
+
+    def __init__(self) -> None:
+        self.builds: defaultdict[Key, list[BuildRow]] = defaultdict(list)
+        self.costs: defaultdict[Key, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+
+    def read(self, store: Store) -> None:
+        """Add what a store has."""
+        for headline in queries.headlines(store):
+            keys = {}
+            for build, made in store.builds(headline.id):
+                recipe = build.recipe
+                variant = f" {recipe['variant']}" if recipe.get("variant") else ""
+                keys[build.id] = (recipe["engine"], recipe["version"], recipe["toolchain"]["name"] + variant)
+                if made:
+                    self.builds[keys[build.id]].append(build)
+            for probe in store.probes(headline.id):
+                if probe.build in keys:
+                    self.costs[keys[probe.build]][probe.test] += probe.values.get(INSTRUCTIONS, ())
+
+    def table(self, engine: str) -> Iterable[str]:
+        """The lines of an engine's table."""
+        keys = sorted((key for key in self.builds if key[0] == engine), key=lambda key: (Version.parse(key[1]), key[2]))
+        tests = list(dict.fromkeys(test for key in keys for test, costs in self.costs[key].items() if costs))
+        yield "| " + " | ".join(["release", "compiler", "CPU s", "compiled", "repairs or first error", *tests]) + " |"
+        yield "|---|---|--:|--:|---|" + "--:|" * len(tests)
+        for key in keys:
+            built = [build for build in self.builds[key] if build.artifact] or self.builds[key]
+            build = max(built, key=lambda build: (build.cache_misses, build.id))
+            costs = [f"{median(found) / 1000:,.1f}" if (found := self.costs[key][test]) else "" for test in tests]
+            compiled = f"{build.cache_misses} of {build.cache_misses + build.cache_hits}"
+            yield "| " + " | ".join([*key[1:], f"{build.cpu_seconds:,.0f}", compiled, remarks(build), *costs]) + " |"
+
+
+def remarks(build: BuildRow) -> str:
+    """What had to be changed, or why there is no binary."""
+    if not build.artifact:
+        return f"{build.outcome}: {build.first_error}".replace("|", "\\|")
+    kinds = sorted({f"{repair.kind} {repair.path}".strip() for repair in build.repairs})
+    return ", ".join(kinds).replace("|", "\\|")
+
+
+def page(homes: Sequence[Path]) -> list[str]:
+    """All tables, each with its heading."""
+    tried = Tried()
+    for home in homes:
+        tried.read(Store(home / "store.sqlite"))
+    lines = []
+    for engine in sorted({key[0] for key in tried.builds}):
+        lines += [f"## {engine}", "", *tried.table(engine), ""]
+    return lines
+
+
+def main() -> None:
+    """Read the homes, print, and write if asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("homes", nargs="*", type=Path, metavar="HOME")
+    parser.add_argument("--write", action="store_true")
+    asked = parser.parse_args()
+    lines = page(asked.homes or [Home.open().root])
+    print("\n".join(lines))
+    if asked.write:
+        head, _, rest = PAGE.read_text().partition(BEGIN)
+        PAGE.write_text("\n".join([head + BEGIN, "", *lines, END]) + rest.partition(END)[2])
+
+
+if __name__ == "__main__":
+    main()
