@@ -210,6 +210,10 @@ class MySqlServer:
         Header("libaio.h", "libaio-dev", "MySQL"),
         Header("curses.h", "libncurses-dev", "MySQL"),
         Header("openssl/ssl.h", "libssl-dev", "MySQL"),
+        Header("unicode/regex.h", "libicu-dev", "MySQL 8.0 and later"),
+        Header("google/protobuf/message_lite.h", "libprotobuf-dev libprotoc-dev protobuf-compiler", "MySQL 8.0 and later"),
+        Header("zstd.h", "libzstd-dev", "MySQL 8.0 and later"),
+        Header("lz4.h", "liblz4-dev", "MySQL 8.0 and later"),
     )
 
     def configure(self, shop: Shop) -> None:
