@@ -122,7 +122,8 @@ class BuildResult:
     """A recipe carried out.
 
     `output` is the directory with what a probe needs (None unless built); `diff` is every source change as a unified
-    diff; `first_error` is the first diagnostic line of a failure; `cache_hits`/`cache_misses` are ccache's counts for
+    diff; `first_error` is the first diagnostic line of a failure, as it was before any repair, with what was tried;
+    `cache_hits`/`cache_misses` are ccache's counts for
     this build; `compiled` are the source files and headers, relative to the tree, that the target is made from
     (empty if the build system does not tell), `objects` what each of its object files is made from and, if it was
     compiled, in what time; `code` is the digest of what it loads without what its commit stamps into
@@ -149,7 +150,9 @@ class BuildResult:
 class BuildSettings:
     """Where and how hard to build: `ccache_dir` is shared by all builds; `jobs` compile at once; `timeout_s` is for
     the whole build; a build that prints nothing for `silence_s` counts as hung; `unread` are directories of the tree
-    (`/mysql-test/suite/`) that no build reads: they are not checked out."""
+    (`/mysql-test/suite/`) that no build reads: they are not checked out; `bundled` are directories (`/extra/*/`) with a
+    library each that comes with the tree, beside those that are known by their form; repairs of a tree may take as long
+    as `repair_builds` builds of it (`repairs/budget.py` says what counts)."""
 
     ccache_dir: Path
     patches_dir: Path
@@ -157,3 +160,5 @@ class BuildSettings:
     timeout_s: float = 4 * 3600.0
     silence_s: float = 1800.0
     unread: tuple[str, ...] = ()
+    bundled: tuple[str, ...] = ()
+    repair_builds: float = 2.0

@@ -20,7 +20,8 @@ from cpubisect.builders.recipes.toolchain import (
     find_ccache,
     missed_sources,
 )
-from cpubisect.builders.repairs.diagnostics import classify, telling_line
+from cpubisect.builders.repairs.budget import Budget, told, whole_build_s
+from cpubisect.builders.repairs.diagnostics import classify, telling_line, without_lines
 from cpubisect.builders.repairs.repair import Change, Repairer
 from cpubisect.builders.trees.code import code_digest, spans_of
 from cpubisect.builders.trees.compilations import timed
@@ -59,7 +60,11 @@ def carry_out(
 
 @dataclass
 class Job:
-    """One recipe being carried out, with what is known of it so far; fields are as in `carry_out` and its result."""
+    """One recipe being carried out, with what is known of it so far; fields are as in `carry_out` and its result.
+
+    `unrepaired` is the first command that failed in a way that repairs may help, `settled` the output of the last such
+    one whose repairs all helped.
+    """
 
     recipe: Recipe
     builder: Builder
@@ -82,6 +87,9 @@ class Job:
     began: datetime = field(default_factory=lambda: datetime.now(UTC))
     compiling: float = 0.0
     shop: Shop | None = None
+    unrepaired: Finished | None = None
+    settled: str = ""
+    repairer: Repairer | None = None
 
     def carry_out(self, repository: Path) -> None:
         """All of it, from the checkout on; raises UserError if the commit, a patch or ccache is not there."""
@@ -114,7 +122,10 @@ class Job:
             progress=self.progress,
         )
         self._prepare(tree, shop)
-        repairer = Repairer(tree, self.recipe.repairs, self.settings.patches_dir, _adder_of_flags(shop))
+        settings = self.settings
+        repairer = self.repairer = Repairer(
+            tree, self.recipe.repairs, settings.patches_dir, settings.bundled, _adder_of_flags(shop)
+        )
         try:
             self._compile(tree, shop, repairer)
             self.finish(tree, shop)
@@ -144,9 +155,11 @@ class Job:
                 shop.note(f"the edit of {edit.file} finds nothing here: not needed")
 
     def _compile(self, tree: SourceTree, shop: Shop, repairer: Repairer) -> None:
-        """Configure and compile; after a failure repair and go on, while there is something new to try."""
+        """Configure and compile; after a failure repair and go on, while there is something new to try and time."""
         configured = False
+        budget: Budget | None = None
         for number in range(_MOST_ROUNDS):
+            began = time.monotonic()
             try:
                 if not configured:
                     self.progress("configuring")
@@ -160,7 +173,23 @@ class Job:
                 ending = classify(finished.output, returncode=finished.returncode, timed_out=finished.timed_out)
                 if ending is not Outcome.FAILED or number == _MOST_ROUNDS - 1:
                     raise
+                took = time.monotonic() - began
+                mended = repairer.judge(finished.output)
+                if mended:
+                    self.settled = finished.output
+                if budget:
+                    budget = budget.after(took, mended=mended)
+                else:
+                    self.unrepaired = finished
+                    counted = shop.compiles
+                    build_s = whole_build_s(took, counted.done, counted.expected)
+                    budget = Budget(self.settings.repair_builds, build_s)
+                if why := budget.ended():
+                    shop.note(f"no more repairs: {why}")
+                    raise
                 change = repairer.round(finished.output)
+                if repairer.hopeless:
+                    shop.note(f"no include can repair this: {repairer.hopeless}")
                 if change is Change.NOTHING:
                     raise
                 self.progress(f"repaired, trying again ({len(repairer.repairs)} changes)")
@@ -184,11 +213,21 @@ class Job:
         self.outcome = classify(finished.output, returncode=finished.returncode, timed_out=finished.timed_out)
         if self.outcome is Outcome.FAILED and tree and shutil.disk_usage(tree).free < _FULL_DISK_BYTES:
             self.outcome = Outcome.OUT_OF_DISK
-        line = telling_line(finished.output, self.outcome)
+        line = self._failure(finished)
         self.first_error = line.replace(f"{tree}/", "") if tree else line
         if self.outcome is Outcome.HUNG:
             last = f" after: {self.first_error}" if self.first_error else ""
             self.first_error = f"{finished.argv[0]} hung{last}"
+
+    def _failure(self, finished: Finished) -> str:
+        """What ended the build, in the compiler's words: where repairs failed, those from before the first of them."""
+        line = telling_line(finished.output, self.outcome)
+        if self.outcome is not Outcome.FAILED or not self.unrepaired or not self.repairer:
+            return line
+        first = telling_line(self.unrepaired.output, Outcome.FAILED)
+        mended = without_lines(first) not in without_lines(self.settled)
+        then = telling_line(self.settled, Outcome.FAILED) if mended else ""
+        return told(first, (*self.repairer.repairs, *self.repairer.vain), then)
 
     def result(self) -> BuildResult:
         """What carrying out the recipe came to."""

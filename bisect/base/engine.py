@@ -25,7 +25,8 @@ class Engine:
     """One engine: `repository` is the public URL cloned when the user names none; `tags` are tag forms with
     `{version}`; the first of `version_files` that a tree holds decides; `irrelevant` are gitignore-style globs of
     paths that cannot change the built target; `unread` are directories (`/mysql-test/suite/`) that no build reads;
-    `builder` and `workload` name modules of those rooms."""
+    `bundled` are directories (`/extra/*/`) that hold a library each which comes with the tree; `builder` and `workload`
+    name modules of those rooms."""
 
     name: str
     repository: str
@@ -35,6 +36,7 @@ class Engine:
     builder: str
     workload: str
     unread: tuple[str, ...] = ()
+    bundled: tuple[str, ...] = ()
 
 
 def offered(package: str, kind: str, wanted: str, engine: str) -> Any:

@@ -191,6 +191,7 @@ class HostLab:
             patches_dir=self.matrix.patches_dir,
             jobs=self.question.jobs,
             unread=self.engine.unread,
+            bundled=self.engine.bundled,
         )
 
     def _check_disk(self, sha: str, outcome: Outcome, first_error: str) -> None:

@@ -197,6 +197,7 @@ def _engine(name: str, section: EngineSection) -> Engine:
         version_files=tuple(VersionFile(file.path, file.patterns) for file in section.version_files),
         irrelevant=section.irrelevant,
         unread=section.unread,
+        bundled=section.bundled,
         builder=section.builder,
         workload=section.workload,
     )

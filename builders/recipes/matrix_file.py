@@ -113,6 +113,7 @@ class EngineSection(_Section):
     version_files: Annotated[tuple[VersionFileSection, ...], Field(min_length=1)]
     irrelevant: tuple[str, ...] = ()
     unread: tuple[Annotated[str, Field(pattern=r"^/([\w.-]+/)+$")], ...] = ()
+    bundled: tuple[Annotated[str, Field(pattern=r"^/([\w.*-]+/)+$")], ...] = ()
     builder: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
     screening: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")] | None = None
     workload: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]

@@ -1,6 +1,7 @@
 """What compilers, linkers and configure scripts say when a build fails."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cpubisect.builders.build import Outcome
@@ -16,6 +17,7 @@ _REQUIRED = re.compile(r"(?P<file>[^\s:][^:]*):(?P<line>\d+):(?:\d+:)?\s+(?:recu
 _SOURCE_LINE = re.compile(r"\s*\d*\s\|")
 _GCC_SOURCE = re.compile(r"\s*\d+ \| (?P<code>.*)")
 
+_NUMBERS = re.compile(r":\d+(?::\d+)?:")
 _FAILURES = re.compile(r"(^|\s)(fatal )?error:|undefined reference to|multiple definition of|No rule to make target")
 _CMAKE = re.compile(r"CMake Error")
 _LAST_RESORT = re.compile(r"^(g?make|ninja)\b.*(\*\*\*|stopped|error)")
@@ -41,7 +43,8 @@ class Diagnostic:
 
     `severity` is `error`, `fatal error` or `warning`; typographic quotes in `message` and `notes` are made plain.
     `included_from` leads from the file to the one being compiled; `required_at` are the places a template was
-    instantiated from; `code` is the source line if it was shown; `column` is 0 if unknown.
+    instantiated from; `noted_at` are the places of the notes, each with the includes that lead from it where they were
+    shown; `code` is the source line if it was shown; `column` is 0 if unknown.
     """
 
     file: str
@@ -53,11 +56,17 @@ class Diagnostic:
     included_from: tuple[Place, ...] = ()
     required_at: tuple[Place, ...] = ()
     code: str = ""
+    noted_at: tuple[tuple[Place, ...], ...] = ()
 
     @property
     def is_error(self) -> bool:
         """True for what stops the compilation."""
         return self.severity != "warning"
+
+    @property
+    def path(self) -> tuple[Place, ...]:
+        """Where it stands, from the file being compiled down through the includes to the line itself."""
+        return (*reversed(self.included_from), Place(self.file, self.line))
 
     def __str__(self) -> str:
         column = f"{self.column}:" if self.column else ""
@@ -67,6 +76,11 @@ class Diagnostic:
 def plain(text: str) -> str:
     """The text without colours and typographic quotes."""
     return _ANSI.sub("", text).translate(_QUOTES)
+
+
+def without_lines(text: str) -> str:
+    """A build's output without the numbers of lines and columns, which an include moves, and without colours."""
+    return _NUMBERS.sub(":", plain(text))
 
 
 def parse_diagnostics(output: str) -> list[Diagnostic]:
@@ -86,7 +100,7 @@ def parse_diagnostics(output: str) -> list[Diagnostic]:
             place = Place(match["file"], int(match["line"]))
             if match["severity"] == "note":
                 if found:
-                    found[-1].add_note(match["message"], place)
+                    found[-1].add_note(match["message"], place, included if fresh else ())
                 if fresh:
                     included, fresh = [], False
                 continue
@@ -109,12 +123,14 @@ class _Draft:
         self.place = place
         self.code = ""
         self.notes: list[str] = []
+        self.noted_at: list[tuple[Place, ...]] = []
         self._match = match
         self._included = included
         self._required = list(required)
 
-    def add_note(self, message: str, place: Place) -> None:
+    def add_note(self, message: str, place: Place, included: Sequence[Place]) -> None:
         self.notes.append(message)
+        self.noted_at.append((place, *included))
         if message.startswith("in instantiation of"):
             self._required.append(place)
 
@@ -129,6 +145,7 @@ class _Draft:
             included_from=self._included,
             required_at=tuple(self._required),
             code=self.code,
+            noted_at=tuple(self.noted_at),
         )
 
 

@@ -3,7 +3,7 @@
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -13,9 +13,13 @@ from cpubisect.builders.trees.source import SourceTree
 _HEADERS = ("*.h", "*.hh", "*.hpp", "*.hxx", "*.H")
 _MOST_COMPARED = 16
 _MOST_TRIED = 6
-_SHORTEST_NAME = 3
 _TYPE = r"(?:template\s*<.*>\s*)?(?:typedef\s+)?(?:class|struct|union|enum)\b"
 _INCLUDE = re.compile(r'\s*#\s*include\s*(?P<directive><[^">]+>|"[^">]+")')
+
+SHORTEST_NAME = 3
+"""Shorter names are taken for local variables."""
+
+_NO_TYPE = r"(?!(?:return|case|else|new|delete|throw|goto|sizeof|not|and|or|if|while)\b)"
 
 
 class Declaration(IntEnum):
@@ -30,10 +34,12 @@ class Declaration(IntEnum):
 
 @dataclass(frozen=True)
 class IncludeOption:
-    """One include that may mend a missing name: `directive` is the name in quotes or brackets."""
+    """One include that may mend a missing name: `directive` is the name in quotes or brackets, `header` the file of the
+    tree that it should find, empty for a standard one."""
 
     directive: str
     why: str
+    header: str = ""
 
 
 def declaration(line: str, name: str) -> Declaration:
@@ -64,11 +70,56 @@ def declaration(line: str, name: str) -> Declaration:
     return Declaration.NONE
 
 
+def may_declare(line: str, name: str) -> bool:
+    """True if a line of any file may declare `name`, a variable or parameter within a function too, or let a macro or
+    the build define it: rather too often than too seldom."""
+    word = re.escape(name)
+    if declaration(line, name):
+        return True
+    if re.search(rf"#\s*(?:cmakedefine(?:01)?|undef)\s+{word}\b|-D{word}\b", line):
+        return True
+    if re.match(r"\s*(?:#|//|\*|/\*)", line):
+        return False
+    if re.match(rf"\s*[A-Z][A-Z0-9_]*\s*\(.*\b{word}\b", line):
+        return True
+    # A product of two values looks like a pointer: in capitals it is taken for a product.
+    between = r"[\s&]+" if name.isupper() else r"[\s*&]+"
+    begin = rf"(?:^|[(,;{{<])\s*{_NO_TYPE}(?:const\s+|static\s+|struct\s+|unsigned\s+)*[A-Za-z_][\w:]*(?:<[^;]*>)?"
+    return re.search(rf"{begin}{between}{word}\s*(?:[;=,):{{\[(]|$)", line) is not None
+
+
+def is_declared(tree: SourceTree, name: str) -> bool:
+    """True if some line of the tree may declare a name."""
+    lines = tree.search("-h", "-w", "-F", "-e", name)
+    return any(may_declare(line, name) for line in lines)
+
+
+def is_sure(text: str, number: int) -> bool:
+    """True if a line of a header (from 1) stands under no condition but the include guard, and not within a class."""
+    lines = text.splitlines()
+    if number > len(lines) or re.match(rf"\s+(?:{_TYPE}|using\b|typedef\b)", lines[number - 1]):
+        return False
+    depth = 0
+    for at, line in enumerate(lines[: number - 1]):
+        if match := re.match(r"\s*#\s*(if|ifdef|ifndef|endif)\b\s*(\w*)", line):
+            depth += -1 if match[1] == "endif" else 1
+            following = lines[at + 1] if at + 1 < len(lines) else ""
+            if match[1] == "ifndef" and re.match(rf"\s*#\s*define\s+{match[2]}\b", following):
+                depth -= 1
+    return depth <= 0
+
+
 def rank(
-    declared: Iterable[tuple[str, Declaration]], popularity: Counter[str], includer: str, *, needs_definition: bool
+    declared: Iterable[tuple[str, Declaration]],
+    popularity: Counter[str],
+    includer: str,
+    *,
+    needs_definition: bool,
+    sure: Container[str] = frozenset(),
 ) -> list[str]:
-    """Headers, best first: the surest declaration, then the same directory, then what most users of the name include,
-    then the shortest path; without a definition where one is needed a header is no use."""
+    """Headers, best first: the surest declaration, those that are `sure` to be read, then the same directory, then what
+    most users of the name include, then the shortest path; without a definition where one is needed a header is no use.
+    """
     best: dict[str, Declaration] = {}
     for path, kind in declared:
         best[path] = max(kind, best.get(path, Declaration.NONE))
@@ -78,6 +129,7 @@ def rank(
         (path for path, kind in best.items() if kind >= least and path != includer),
         key=lambda path: (
             -best[path],
+            path not in sure,
             posixpath.dirname(path) != directory,
             -popularity[path],
             path.count("/"),
@@ -100,21 +152,28 @@ def spellings(header: str, includer: str, used: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def find_headers(tree: SourceTree, missing: MissingName, includer: str, has: Sequence[str]) -> list[IncludeOption]:
+def find_headers(
+    tree: SourceTree,
+    missing: MissingName,
+    includer: str,
+    has: Sequence[str],
+    admitted: Callable[[str], bool] = lambda header: True,
+) -> list[IncludeOption]:
     """Includes of the tree's own headers that may declare a name which `includer` lacks, best first.
 
-    `has` are the directives the file has already. Names of one or two letters are not looked for: they are local
-    variables whose declaration failed for another reason.
+    `has` are the directives the file has already; only headers that are `admitted` count. Names of one or two letters
+    are not looked for: they are local variables whose declaration failed for another reason.
     """
     name = missing.name
-    if len(name) < _SHORTEST_NAME:
+    if len(name) < SHORTEST_NAME:
         return []
-    declared = [
-        (path, kind)
+    found = [
+        (path, kind, int(number))
         for line in tree.search("-n", "-w", "-F", "-e", name, "--", *_HEADERS)
-        for path, _, rest in [line.partition(":")]
-        if (kind := declaration(rest.partition(":")[2], name))
+        for path, number, text in [line.split(":", 2)]
+        if (kind := declaration(text, name)) and admitted(path)
     ]
+    declared = [(path, kind) for path, kind, _ in found]
     likely = rank(declared, Counter(), includer, needs_definition=missing.needs_definition)[:_MOST_COMPARED]
     users = set(tree.search("-l", "-w", "-F", "-e", name))
     popularity: Counter[str] = Counter()
@@ -132,10 +191,15 @@ def find_headers(tree: SourceTree, missing: MissingName, includer: str, has: Seq
         popularity[path] = len(users.intersection(file for file, _ in including))
     compared = [(path, kind) for path, kind in declared if path in used]
     options = []
-    for path in rank(compared, popularity, includer, needs_definition=missing.needs_definition)[:_MOST_TRIED]:
+    best = {path: max(kind for other, kind in compared if other == path) for path in used}
+    sure = {
+        path for path, kind, number in found if path in used and kind == best[path] and is_sure(tree.read(path), number)
+    }
+    ranked = rank(compared, popularity, includer, needs_definition=missing.needs_definition, sure=sure)
+    for path in ranked[:_MOST_TRIED]:
         directives = spellings(path, includer, used[path])
         if not any(directive in has for directive in directives):
-            options += [IncludeOption(directive, f"{name} is declared in {path}") for directive in directives]
+            options += [IncludeOption(directive, f"{name} is declared in {path}", path) for directive in directives]
     return options
 
 

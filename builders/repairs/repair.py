@@ -8,7 +8,6 @@ stays a failure.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from fnmatch import fnmatch
 from pathlib import Path
@@ -16,10 +15,8 @@ from pathlib import Path
 from cpubisect.builders.build import Repair, RepairRule
 from cpubisect.builders.repairs.diagnostics import Diagnostic, parse_diagnostics, plain
 from cpubisect.builders.repairs.flags import Acceptance, acceptances
-from cpubisect.builders.repairs.header_search import IncludeOption, find_headers
-from cpubisect.builders.repairs.includes import insert_include, prologue, remove_include
-from cpubisect.builders.repairs.std_headers import is_c_name, standard_header
-from cpubisect.builders.repairs.symbols import MissingName, hinted_headers, missing_name
+from cpubisect.builders.repairs.include_repairs import IncludeRepairs
+from cpubisect.builders.repairs.includes import insert_include
 from cpubisect.builders.trees.source import SourceTree
 
 
@@ -31,23 +28,11 @@ class Change(Enum):
     FLAGS = "flags"
 
 
-@dataclass
-class _Attempt:
-    """The includes tried, one after the other, for one missing name in one file."""
-
-    file: str
-    options: Sequence[IncludeOption]
-    number: int = 0
-
-    @property
-    def option(self) -> IncludeOption | None:
-        return self.options[self.number] if self.number < len(self.options) else None
-
-
 class Repairer:
-    """Repairs one tree, round by round; `repairs` are the changes that stand.
+    """Repairs one tree, round by round; `repairs` are the changes that stand, `vain` those that were taken back.
 
-    `add_flags` is called with (cflags, cxxflags) that a rule adds or an error names.
+    `bundled` are directories that the matrix says are a library's each; `add_flags` is called with (cflags, cxxflags)
+    that a rule adds or an error names.
     """
 
     def __init__(
@@ -55,6 +40,7 @@ class Repairer:
         tree: SourceTree,
         rules: Sequence[RepairRule],
         patches: Path,
+        bundled: Sequence[str],
         add_flags: Callable[[Sequence[str], Sequence[str]], None],
     ) -> None:
         self._tree = tree
@@ -64,40 +50,44 @@ class Repairer:
         self._used_rules: set[tuple[int, str]] = set()
         self._rule_repairs: list[Repair] = []
         self._accepted: dict[tuple[str, bool], Acceptance] = {}
-        self._attempts: dict[tuple[str, str], _Attempt] = {}
-        self._latest: list[_Attempt] = []
-        self._locations: dict[str, str | None] = {}
+        self._includes = IncludeRepairs(tree, bundled)
 
     @property
     def repairs(self) -> tuple[Repair, ...]:
         """All changes made and not taken back: rules, flags that errors name, includes."""
-        includes = (
-            Repair("include", attempt.file, f"#include {option.directive}", option.why)
-            for attempt in self._attempts.values()
-            if (option := attempt.option)
-        )
         flags = (Repair("flag", "", accepted.flag, accepted.why) for accepted in self._accepted.values())
-        return (*self._rule_repairs, *flags, *includes)
+        return (*self._rule_repairs, *flags, *self._includes.repairs)
+
+    @property
+    def vain(self) -> tuple[Repair, ...]:
+        """The includes that were tried and taken back."""
+        return tuple(self._includes.vain)
+
+    @property
+    def hopeless(self) -> str:
+        """Why no include can make the tree compile, once that is known."""
+        return self._includes.hopeless
+
+    def judge(self, output: str) -> bool:
+        """Take back the includes that did not help, by the output of a failed command; True if there are none."""
+        return self._includes.judge(_errors(output))
 
     def round(self, output: str) -> Change:
-        """Look at the output of a failed command and change what may help; the caller then runs it again.
+        """Change what may help after a failed command whose output was judged; the caller then runs it again.
 
-        Ends: each rule is applied once per file, each include tried once per file and name, and each flag that an error
-        names once per language.
+        Ends: each rule is applied once per file, each include tried once per file, and each flag that an error names
+        once per language. A name whose include leaves it missing is given up, and with it whatever would be a guess.
         """
-        errors = [diagnostic for diagnostic in parse_diagnostics(output) if diagnostic.is_error]
+        errors = _errors(output)
         change = self._apply_rules(errors, output)
         if change is not Change.NOTHING:
             return change
-        wrong = self._wrong_attempts(errors)
-        for attempt in wrong:
-            self._next_option(attempt)
-        retried = [attempt for attempt in wrong if attempt.option]
-        begun = retried or self._new_attempts(errors)
-        if not begun and self._accept(errors):
+        includes = self._includes
+        if includes.retry() or includes.begin():
+            return Change.SOURCES
+        if not includes.hopeless and self._accept(errors):
             return Change.FLAGS
-        self._latest = begun or self._backtrack(errors)
-        return Change.SOURCES if self._latest else Change.NOTHING
+        return Change.SOURCES if includes.try_others() else Change.NOTHING
 
     def _apply_rules(self, errors: Sequence[Diagnostic], output: str) -> Change:
         for number, rule in enumerate(self._rules):
@@ -129,7 +119,7 @@ class Repairer:
         found = []
         for error in errors:
             if re.search(rule.diagnostic, "\n".join((error.message, *error.notes))):
-                file = self._file_of(error)
+                file = self._includes.file_of(error)
                 if file and fnmatch(file, rule.file):
                     found.append(file if rule.include else "")
         if not found and not rule.include and rule.file == "*":
@@ -146,113 +136,6 @@ class Repairer:
             return Repair("patch", rule.patch, rule.patch, rule.why)
         return None
 
-    def _wrong_attempts(self, errors: Sequence[Diagnostic]) -> list[_Attempt]:
-        """Attempts whose include did not bring the name, or is itself what fails now."""
-        wrong: list[_Attempt] = []
-        for error in errors:
-            missing = missing_name(error)
-            file = self._file_of(error)
-            attempt = self._attempts.get((file, missing.name)) if file and missing else None
-            blamed = (
-                [attempt] if attempt else [found for found in self._attempts.values() if self._blames(error, found)]
-            )
-            wrong += [found for found in blamed if found.option and found not in wrong]
-        return wrong
 
-    def _blames(self, error: Diagnostic, attempt: _Attempt) -> bool:
-        """True if the error stands at the attempt's include, or in what it includes."""
-        if attempt.option is None:
-            return False
-        directive = f"#include {attempt.option.directive}"
-        places = [(error.file, error.line), *((place.file, place.line) for place in error.included_from)]
-        for file, line in places:
-            if self._locate(file) == attempt.file:
-                lines = self._tree.read(attempt.file).splitlines()
-                if line <= len(lines) and lines[line - 1].strip() == directive:
-                    return True
-        return False
-
-    def _next_option(self, attempt: _Attempt) -> None:
-        option = attempt.option
-        if option is not None:
-            self._tree.write(attempt.file, remove_include(self._tree.read(attempt.file), option.directive))
-            attempt.number += 1
-        if attempt.option is not None:
-            self._insert(attempt)
-
-    def _insert(self, attempt: _Attempt) -> None:
-        if attempt.option is not None:
-            text = self._tree.read(attempt.file)
-            self._tree.write(attempt.file, insert_include(text, attempt.option.directive))
-
-    def _new_attempts(self, errors: Sequence[Diagnostic]) -> list[_Attempt]:
-        """Begin with names not met before: in each file all that the standard library declares, else one of the tree's.
-
-        One missing declaration makes a compiler complain of many names; only the first can be trusted to be missing.
-        """
-        begun: list[_Attempt] = []
-        for error in errors:
-            file = self._file_of(error)
-            missing, hints = missing_name(error), hinted_headers(error)
-            if file is None or (missing is None and not hints):
-                continue
-            key = (file, missing.name if missing else hints[0])
-            standard = _standard_options(error, missing)
-            same_file = [attempt for attempt in begun if attempt.file == file]
-            answered = any(attempt.option in standard for attempt in same_file)
-            if key in self._attempts or answered or (same_file and not standard):
-                continue
-            options = self._options(missing, standard, file)
-            if options:
-                attempt = self._attempts[key] = _Attempt(file, options)
-                self._insert(attempt)
-                begun.append(attempt)
-        return begun
-
-    def _options(
-        self, missing: MissingName | None, standard: Sequence[IncludeOption], file: str
-    ) -> list[IncludeOption]:
-        """Includes to try, best first, without those the file has."""
-        has = prologue(self._tree.read(file)).includes
-        options = [*standard]
-        if missing is not None and missing.scope != "std":
-            options += find_headers(self._tree, missing, file, has)
-            if not standard and (header := standard_header(missing.name, c=False)):
-                options.append(_standard(missing.name, header))
-        return list({option.directive: option for option in options if option.directive not in has}.values())
-
-    def _backtrack(self, errors: Sequence[Diagnostic]) -> list[_Attempt]:
-        """Try another include in a file that still fails, if the last one was put in just now."""
-        files = {self._file_of(error) for error in errors}
-        for attempt in self._latest:
-            if attempt.file in files and attempt.number + 1 < len(attempt.options):
-                self._next_option(attempt)
-                return [attempt]
-        return []
-
-    def _file_of(self, error: Diagnostic) -> str | None:
-        """The file of the tree to mend: the one complained of, or where a template of another's was used."""
-        for spelled in (error.file, *(place.file for place in reversed(error.required_at))):
-            if file := self._locate(spelled):
-                return file
-        return None
-
-    def _locate(self, spelled: str) -> str | None:
-        if spelled not in self._locations:
-            self._locations[spelled] = self._tree.locate(spelled)
-        return self._locations[spelled]
-
-
-def _standard(name: str, header: str) -> IncludeOption:
-    return IncludeOption(header, f"{name} is declared in {header}")
-
-
-def _standard_options(error: Diagnostic, missing: MissingName | None) -> list[IncludeOption]:
-    """Includes for names that are surely the standard library's: the compiler says so, or they stand after `std::`, or
-    are the C library's."""
-    options = [IncludeOption(header, "the compiler asks for it") for header in hinted_headers(error)]
-    if missing is not None and (missing.scope == "std" or is_c_name(missing.name)):
-        root = error.included_from[-1].file if error.included_from else error.file
-        header = standard_header(missing.name, c=root.endswith(".c"))
-        options += [_standard(missing.name, header)] if header else []
-    return options
+def _errors(output: str) -> list[Diagnostic]:
+    return [diagnostic for diagnostic in parse_diagnostics(output) if diagnostic.is_error]

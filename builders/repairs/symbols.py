@@ -27,6 +27,7 @@ _INCOMPLETE = (
     re.compile(r"(?:aggregate|variable) '(?P<type>[^']+?)[\s&*]+\w+' has (?:initializer but )?incomplete type"),
 )
 _QUALIFIERS = re.compile(r"^(?:(?:const|volatile|struct|class|union|enum)\s+)*")
+_OF_STD = re.compile(r"std\s*::\s*(?P<name>\w+)")
 _CLASS_NAME = re.compile(r"expected class[- ]name")
 _HINT = re.compile(r"#include (?P<header><[^<>\s]+>)|include the header (?P<bare><[^<>\s]+>)")
 
@@ -47,6 +48,8 @@ def missing_name(diagnostic: Diagnostic) -> MissingName | None:
     for pattern in _UNDECLARED:
         if match := pattern.search(message):
             scope = match.groupdict().get("scope") or ""
+            if match["name"] == "std" and (member := _OF_STD.match(diagnostic.code, diagnostic.column - 1)):
+                return MissingName(member["name"], "std")
             return _split(f"{scope}::{match['name']}" if scope else match["name"])
     for pattern in _INCOMPLETE:
         if match := pattern.search(message):

@@ -18,7 +18,8 @@ def compile_lines(text: str) -> int:
 
 @dataclass
 class CompileCounter:
-    """Counts the compilations in a log as it grows; `expected` is their number if it is known, else 0."""
+    """Counts the compilations in a log as it grows; `expected` is their number if it is known, else 0. Of ninja's
+    commands all are counted."""
 
     expected: int = 0
     done: int = 0
@@ -29,6 +30,7 @@ class CompileCounter:
         Understands ninja's `[n/m]`, make files of cmake (percent), and plain compiler commands.
         """
         if ninja := _NINJA.findall(text):
+            self.done, self.expected = map(int, ninja[-1])
             return "compiling {}/{}".format(*ninja[-1])
         if percent := _PERCENT.findall(text):
             return f"compiling {percent[-1]} %"

@@ -60,6 +60,10 @@ class SourceTree:
         )
         return finished.output.splitlines() if finished.ok else []
 
+    def files(self) -> list[str]:
+        """The paths of all files that belong to the commit, or that a patch added."""
+        return [name for name in self.git("ls-files", "-z").output.split("\0") if name]
+
     def commit_time(self) -> int:
         """When the commit was made, in seconds since 1970."""
         return int(self.git("log", "-1", "--format=%ct").output)
