@@ -78,8 +78,7 @@ class Libraries:
                 return own
         if "/" in name:
             return there
-        stem = posixpath.splitext(name)[0].lower()
-        return [file for file in there if stem in posixpath.basename(self.of(file)).lower()]
+        return [file for file in there if _is_named_after(name, self.of(file))]
 
     def forget(self, file: str) -> None:
         """A file's text has changed."""
@@ -101,6 +100,13 @@ class Libraries:
     def _is_library(self, parts: Sequence[str]) -> bool:
         in_container = len(parts) > 1 and parts[-2].lower() in _CONTAINERS
         return in_container or _RELEASED.fullmatch(parts[-1]) is not None or _matches_any(parts, self._named)
+
+
+def _is_named_after(header: str, library: str) -> bool:
+    """True for `event.h` of libevent and for `my_regex.h` of regex."""
+    stem = posixpath.splitext(header)[0].lower()
+    name = re.split(r"[-_]v?\d", posixpath.basename(library))[0].lower()
+    return min(len(stem), len(name)) > 2 and (stem in name or name in stem)
 
 
 def _matches_any(parts: Sequence[str], forms: Collection[Sequence[str]]) -> bool:

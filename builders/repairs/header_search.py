@@ -6,11 +6,17 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
+from pathlib import Path
 
 from cpubisect.builders.repairs.symbols import MissingName
 from cpubisect.builders.trees.source import SourceTree
 
 _HEADERS = ("*.h", "*.hh", "*.hpp", "*.hxx", "*.H")
+_OF_HOST = (
+    *("*.h", "arpa/*.h", "net/*.h", "netinet/*.h", "sys/*.h"),
+    *("*/sys/*.h", "*/bits/*.h", "*/bits/types/*.h"),
+)
 _MOST_COMPARED = 16
 _MOST_TRIED = 6
 _TYPE = r"(?:template\s*<.*>\s*)?(?:typedef\s+)?(?:class|struct|union|enum)\b"
@@ -89,9 +95,16 @@ def may_declare(line: str, name: str) -> bool:
 
 
 def is_declared(tree: SourceTree, name: str) -> bool:
-    """True if some line of the tree may declare a name."""
+    """True if some line of the tree may declare a name, or the host's C library knows it: a header of the tree may
+    include that."""
     lines = tree.search("-h", "-w", "-F", "-e", name)
-    return any(may_declare(line, name) for line in lines)
+    return any(may_declare(line, name) for line in lines) or name in _host_words()
+
+
+@cache
+def _host_words() -> frozenset[str]:
+    files = (file for form in _OF_HOST for file in Path("/usr/include").glob(form))
+    return frozenset(word for file in files for word in re.findall(r"\w+", file.read_text(errors="replace")))
 
 
 def is_sure(text: str, number: int) -> bool:

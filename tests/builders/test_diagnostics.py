@@ -1,7 +1,14 @@
 import pytest
 
 from cpubisect.builders.build import Outcome
-from cpubisect.builders.repairs.diagnostics import Place, classify, first_error, parse_diagnostics, telling_line
+from cpubisect.builders.repairs.diagnostics import (
+    Place,
+    classify,
+    first_error,
+    parse_diagnostics,
+    telling_line,
+    without_lines,
+)
 from cpubisect.builders.repairs.std_headers import standard_header
 from cpubisect.builders.repairs.symbols import MissingName, hinted_headers, missing_name
 
@@ -59,7 +66,29 @@ def test_clang_diagnostics_with_their_context() -> None:
     assert missing_name(base) == MissingName("BaseThing", "", needs_definition=True)
     assert missing_name(template) == MissingName("basic_stringstream", "std", needs_definition=True)
     assert template.required_at == (Place("a.cc", 4),)
+    assert header.path == (Place("a.cc", 1), Place("./h.h", 2))
+    assert base.path == (Place("a.cc", 7),)
     assert base.included_from == ()
+
+
+def test_notes_keep_their_places() -> None:
+    text = (
+        "a.cc:3:8: error: redefinition of 'struct Root'\nIn file included from a.cc:1:\nb.h:1:8: note: previous\n"
+        "b.h:9:1: note: another\na.cc:7:1: error: x\n"
+    )
+    first, second = parse_diagnostics(text)
+    assert first.noted_at == ((Place("b.h", 1), Place("a.cc", 1)), (Place("b.h", 9),))
+    assert (second.noted_at, second.included_from) == ((), ())
+
+
+def test_what_clang_lacks_of_std_is_in_the_line() -> None:
+    text = "a.cc:1:14: error: use of undeclared identifier 'std'\nint main() { std::string s; }\n"
+    assert missing_name(parse_diagnostics(text)[0]) == MissingName("string", "std")
+    assert named("use of undeclared identifier 'std'") == MissingName("std")
+
+
+def test_lines_and_colours_do_not_count() -> None:
+    assert without_lines("a.cc:3:8: \x1b[31merror:\x1b[m ‘x’\nb.h:7: y") == "a.cc: error: 'x'\nb.h: y"
 
 
 def named(message: str) -> MissingName | None:

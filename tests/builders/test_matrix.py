@@ -89,6 +89,15 @@ def test_engines_are_as_the_file_says(tmp_path: Path) -> None:
     assert (toy.irrelevant, toy.builder, toy.workload) == (("*.md",), "rocksdb", "db_bench")
 
 
+def test_bundled_libraries_are_no_part_of_a_recipe(tmp_path: Path) -> None:
+    more = TEXT.replace("    workload", "    bundled: [/extra/*/, /zlib/]\n    workload")
+    few, many = load(tmp_path, TEXT), load(tmp_path, more)
+    toy = many.engine("toy")
+    assert (few.engine("toy").bundled, toy.bundled) == ((), ("/extra/*/", "/zlib/"))
+    host, release = [toolchain("gcc-12")], Version.parse("1.9")
+    assert few.recipe(toy, "c0ffee", release, host).key() == many.recipe(toy, "c0ffee", release, host).key()
+
+
 def test_a_version_without_rule_names_the_ranges_there_are(tmp_path: Path) -> None:
     matrix = load(tmp_path, TEXT)
     with pytest.raises(UserError, match=r"no rule .* holds for toy 0\.9: there are rules for 1\.0 - 1\.10, 1\.8 -"):
@@ -153,6 +162,9 @@ def test_a_range_is_built_with_one_compiler_if_one_suits(tmp_path: Path) -> None
             15,
             "the system 'cmake', which its builder does not know",
         ),
+        ("    workload", "    bundled: [extra/*/]\n    workload", 10, "bundled[0]: String should match pattern"),
+        ("    workload", "    bundled: [/extra/*]\n    workload", 10, "bundled[0]: String should match pattern"),
+        ("    workload", "    bundled: /zlib/\n    workload", 10, "bundled: Input should be a valid tuple"),
         ("{OPT: -O3}", "{OPT: -O3", 27, "expected ',' or '}'"),
     ],
 )

@@ -15,6 +15,9 @@ def test_plain_compilations_are_counted() -> None:
 
 def test_ninja_and_cmake_count_themselves() -> None:
     assert CompileCounter().feed("[1/20] Building\n[12/20] Building CXX object\n") == "compiling 12/20"
+    counter = CompileCounter()
+    counter.feed("[12/20] Building CXX object\n")
+    assert (counter.done, counter.expected) == (12, 20)
     assert CompileCounter().feed("[ 42%] Building CXX object a.o\n") == "compiling 42 %"
 
 

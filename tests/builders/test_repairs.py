@@ -91,6 +91,14 @@ REPAIRED: dict[str, tuple[dict[str, str], list[str]]] = {
         },
         ['#include "base.h"'],
     ),
+    "a header that brings what the host declares": (
+        {
+            "main.cc": "int main() {\n  pthread_t thread{};\n  Port port{thread};\n  return port.number;\n}\n",
+            "util/port.h": "#pragma once\n#include <pthread.h>\n"
+            "struct Port {\n  pthread_t thread;\n  int number = 0;\n};\n",
+        },
+        ['#include "util/port.h"'],
+    ),
     "not the header that declares the file's own once more": (
         {
             "main.cc": "struct Root {};\n\nint main() {\n  Root root;\n  Widget widget;\n  return widget.size;\n}\n",
