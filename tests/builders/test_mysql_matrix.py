@@ -6,6 +6,7 @@ from small_trees import TOOLCHAINS
 from cpubisect.base.version import Version
 from cpubisect.builders.build import Recipe
 from cpubisect.builders.recipes.matrix import Matrix
+from cpubisect.builders.repairs.bundled import Libraries
 
 MATRIX = Matrix.load()
 ENGINE = MATRIX.engine("mysql")
@@ -95,6 +96,28 @@ def test_hole_punching_is_left_out() -> None:
 
     assert edited("5.6.6", file, block) == block.replace("#ifdef FALLOC_FL_PUNCH_HOLE", "#if 0")
     assert edited("5.6.27", file, off) == off
+
+
+@pytest.mark.parametrize(
+    ("file", "bundled"),
+    [
+        ("boost/boost_1_77_0/boost/spirit/home/support/info.hpp", True),
+        ("include/boost_1_59_0/patches/boost/geometry/geometry.hpp", True),
+        ("cmd-line-utils/libedit/histedit.h", True),
+        ("extra/icu/icu-release-73-1/source/common/norm2allmodes.h", True),
+        ("extra/icu/source/common/norm2allmodes.h", True),
+        ("extra/yassl/include/yassl_int.hpp", True),
+        ("plugin/innodb_memcached/daemon_memcached/cache.h", True),
+        ("plugin/innodb_memcached/innodb_memcache/include/innodb_api.h", False),
+        ("zlib/zutil.h", True),
+        ("storage/innobase/include/univ.i", False),
+        ("include/mysql/psi/psi.h", False),
+        ("plugin/group_replication/libmysqlgcs/src/bindings/xcom/xcom/task.h", False),
+    ],
+)
+def test_which_headers_are_a_bundled_librarys(file: str, bundled: bool) -> None:
+    tree = [file, "LICENSE", "storage/innobase/COPYING.Google", "router/LICENSE.router"]
+    assert bool(Libraries(tree, ENGINE.bundled, lambda _: "").of(file)) is bundled
 
 
 def test_room_for_all_messages() -> None:
