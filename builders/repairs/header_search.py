@@ -27,6 +27,20 @@ SHORTEST_NAME = 3
 
 _NO_TYPE = r"(?!(?:return|case|else|new|delete|throw|goto|sizeof|not|and|or|if|while)\b)"
 
+# A type, a namespace, an enumerator; a function whose type stands on the line before; what a macro may make; further
+# names of one declaration; names behind the brace of a type; a list of enumerators; a pointer to a function; an entry
+# of a table that a header is generated from.
+_MAY_DECLARE = (
+    r"\b(?:class|struct|union|enum|namespace|concept|typename|typedef|using)\b.*\bNAME\b",
+    r"^NAME\s*\(",
+    r"^\s*[A-Z][A-Z0-9_]*\s*\(.*\bNAME\b",
+    rf"^\s*{_NO_TYPE}[A-Za-z_][\w:]*\s[^()]*,\s*[*&]*NAME\s*[,;=\[]",
+    r"^\s*\}[^=]*\bNAME\b",
+    r"^\s*(?:\w+\s*(?:=\s*\w+\s*)?,\s*)*NAME\s*(?:=[^=;()]*)?(?:,|\}|/[*/]|$)",
+    r"\(\s*\*\s*NAME\s*\)",
+    r"^NAME\s+\w",
+)
+
 
 class Declaration(IntEnum):
     """How sure a line declares a name; higher is better."""
@@ -86,11 +100,11 @@ def may_declare(line: str, name: str) -> bool:
         return True
     if re.match(r"\s*(?:#|//|\*|/\*)", line):
         return False
-    if re.match(rf"\s*[A-Z][A-Z0-9_]*\s*\(.*\b{word}\b", line):
+    if any(re.search(form.replace("NAME", word), line) for form in _MAY_DECLARE):
         return True
     # A product of two values looks like a pointer: in capitals it is taken for a product.
     between = r"[\s&]+" if name.isupper() else r"[\s*&]+"
-    begin = rf"(?:^|[(,;{{<])\s*{_NO_TYPE}(?:const\s+|static\s+|struct\s+|unsigned\s+)*[A-Za-z_][\w:]*(?:<[^;]*>)?"
+    begin = rf"(?:^|[(,;{{<\[])\s*{_NO_TYPE}(?:const\s+|static\s+|struct\s+|unsigned\s+)*[A-Za-z_][\w:]*(?:<[^;]*>)?"
     return re.search(rf"{begin}{between}{word}\s*(?:[;=,):{{\[(]|$)", line) is not None
 
 
