@@ -18,6 +18,7 @@ import click
 
 from cpubisect.attach.command import AttachCommand
 from cpubisect.base.errors import UserError
+from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import COUNTERS, Counter, Simulation, digits
 from cpubisect.command import Commands
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
@@ -96,6 +97,8 @@ def main() -> None:
 @click.option("--clients", type=click.IntRange(1), help="Concurrent clients; same as --set clients=N.")
 @click.option("--defaults", type=click.Choice(["pinned", "server"]),
               help="MySQL: one set of settings for all servers, or each server's own [default: pinned].")  # fmt: skip
+@click.option("--flags", type=click.Choice([f.value for f in Flags]), default="pinned", show_default=True,
+              help="Compile all commits by one set of flags, or each as its own release build does.")  # fmt: skip
 @click.option("--min-step", type=click.FloatRange(0.001, 1000.0), callback=_finite, metavar="PERCENT",
               help="Smallest step to look for [default: a tenth of the whole difference, at least 0.5, "
               "or more of what is simulated].")  # fmt: skip
@@ -117,6 +120,7 @@ def start(as_json: bool, quiet: bool, **options: Any) -> None:
       bisect start 5.5.8 5.6.10 --test read-only --rows 10000 --find improvement
       bisect start 5.6.21 5.6.27 --test point-query --test insert
       bisect start 5.5.8 5.6.10 --test point-query --defaults server --first
+      bisect start 5.6.51 5.7.44 --test point-query --flags release
     """
     from cpubisect.service.ask import Ask, ask
     from cpubisect.service.launch import begin
@@ -129,6 +133,7 @@ def start(as_json: bool, quiet: bool, **options: Any) -> None:
     registry = Registry.open()
     options["metric"], options["find"] = MetricChoice(options["metric"]), Find(options["find"])
     options["counter"] = Counter(options["counter"]) if options["counter"] else None
+    options["flags"] = Flags(options["flags"])
     asked_for = {one: options.pop(one.replace("-", "_")) for one in Simulation}
     options["simulations"] = tuple(one for one in Simulation if asked_for[one])
     with Display(quiet=quiet) as display:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from cpubisect.base.flags import Flags
 from cpubisect.base.objects import ObjectFile
 
 
@@ -65,8 +66,7 @@ class Recipe:
     `forced_includes` are headers such as `cstdint` that every C++ file is compiled with; `repairs` are tried, in
     order, when it does not compile; `patch_digests` are the SHA-256 of `patches`, so that
     an edited one makes a new recipe; `idle` are globs of sources of which no probe runs anything, which are compiled
-    without optimisation; `variant` names another way to build the same (`screening`), empty for the
-    ordinary one.
+    without optimisation; `variant` names another way to build the same (`screening`), empty for the ordinary one; with `flags` of a release the tree's own optimisation stays, and `cflags` and `cxxflags` add to it.
     """
 
     engine: str
@@ -86,6 +86,7 @@ class Recipe:
     patch_digests: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()
     variant: str = ""
+    flags: Flags = Flags.PINNED
 
     def key(self) -> str:
         """SHA-256 over all fields: equal keys mean the same binary may be reused."""
@@ -93,6 +94,8 @@ class Recipe:
         for later in ("patch_digests", "idle", "variant"):
             if not fields[later]:
                 del fields[later]
+        if self.flags is Flags.PINNED:
+            del fields["flags"]
         text = json.dumps(fields, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -23,6 +23,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Protocol
 
+from cpubisect.base.flags import Flags
 from cpubisect.base.objects import ObjectFile
 from cpubisect.base.process import Finished, run
 from cpubisect.base.tools import Header, Tool
@@ -88,7 +89,8 @@ class _Cmake:
     """cmake with ninja, out of the tree."""
 
     def configure(self, shop: Shop) -> None:
-        """All flags go where cmake puts them last: MySQL's own come before and are overridden, in every series."""
+        """Pinned flags go where cmake puts them last: MySQL's own come before and are overridden, in every series.
+        Those beside the flags of a release go first, and what cmake and MySQL have for that kind of build is left."""
         launcher, cc, cxx = _compilers(shop)
         flags = {"C": _flags(shop, shop.cflags), "CXX": _flags(shop, shop.cxxflags)}
         settings = {
@@ -103,8 +105,11 @@ class _Cmake:
         }
         for language, words in flags.items():
             settings[f"CMAKE_{language}_COMPILER_LAUNCHER"] = ";".join(launcher)
-            settings[f"CMAKE_{language}_FLAGS"] = ""
-            settings[f"CMAKE_{language}_FLAGS_RELEASE"] = words
+            if shop.recipe.flags is Flags.RELEASE:
+                settings[f"CMAKE_{language}_FLAGS"] = words
+            else:
+                settings[f"CMAKE_{language}_FLAGS"] = ""
+                settings[f"CMAKE_{language}_FLAGS_RELEASE"] = words
         arguments = [f"-D{name}={value}" for name, value in settings.items()]
         run_cmake(shop, ["-G", "Ninja", *arguments, *shop.recipe.options], self.results(shop))
         if shop.recipe.idle:

@@ -89,6 +89,17 @@ def test_what_no_command_takes(words: str, says: str) -> None:
     assert "--help` says more" in refused(*words.split(), says=says)
 
 
+def test_flags_of_a_release_that_the_matrix_does_not_know(home: Path, example: Generated, tmp_path: Path) -> None:
+    matrix = tmp_path / "own.yaml"
+    matrix.write_text(locate_matrix().read_text().replace("        release: {}\n", ""))
+    words = ("start", "v1.0.0", "v1.4.0", "--test", "seekrandom", "--repo", str(example.path), "--flags", "release")
+    line = refused(
+        *words, "--matrix", str(matrix), says="no rule of own.yaml says how a release of minikv 1.0.0 is built"
+    )
+    assert "add `release:` to one, or leave out --flags" in line
+    refused(*words[:-1], "fast", says="'fast' is not one of 'pinned', 'release'")
+
+
 def test_a_compiler_that_is_not_there(home: Path, example: Generated) -> None:
     words = ("start", "v1.0.0", "v1.4.0", "--test", "seekrandom", "--repo", str(example.path), "--toolchain", "gcc-1")
     assert "gcc-12" in refused(*words, says="'gcc-1'")

@@ -9,12 +9,14 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import COUNTERS, Simulation
 from cpubisect.records.store import Host, Repair
 from cpubisect.search.question import Find, MetricChoice
 from cpubisect.search.stats import Level
 from cpubisect.search.verdict import Culprit, Kind, Verdict
 from cpubisect.views.bisection import End
+from cpubisect.views.other_flags import OtherFlags
 from cpubisect.views.totals import Totals
 
 
@@ -142,12 +144,14 @@ class Overview(Shape):
     counter: str | None
     min_step: float | None
     toolchain: str | None
+    flags: Flags = Field(description="those that commits are compiled by")
     created: float
     finished: float | None
     host: Host
     totals: Totals
     progress: Standing
     verdict: Verdict | None = Field(description="of the shown test")
+    other_flags: OtherFlags | None = Field(description="what other flags say of the difference, if it is much another")
     commits: list[CommitLine]
     said: list[Said] = Field(description="the last lines of the journal")
 
@@ -327,6 +331,11 @@ class Request(BaseModel):
     min_step: float | None = Field(default=None, ge=0.001, le=1000, description="percent")
     first: bool = Field(default=False, description="the largest step is enough")
     toolchain: str | None = Field(default=None, max_length=100)
+    flags: str = Field(
+        default="pinned",
+        pattern=f"^({'|'.join(Flags)})$",
+        description="one set for all, or those of each release build",
+    )
     counter: str | None = Field(
         default=None, pattern=f"^({'|'.join(COUNTERS)})$", description="default: the host's best"
     )

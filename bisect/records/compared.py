@@ -16,7 +16,8 @@ class Probed:
 
 @dataclass(frozen=True)
 class Sample:
-    """One sample of a successful probe; `parameters` are the test's settings by name."""
+    """One sample of a successful probe; `parameters` are the test's settings by name, `flags` whose its build was
+    compiled by."""
 
     probe: int
     test: str
@@ -25,6 +26,7 @@ class Sample:
     purpose: Purpose
     metric: str
     value: float
+    flags: str
 
 
 def newest_probed(store: Store, limit: int) -> list[Probed]:
@@ -78,16 +80,18 @@ def hosts(store: Store, sha: str) -> list[str]:
 
 
 def newest_samples(store: Store, probed: Probed) -> list[Sample]:
-    """The samples of all probes of a commit's newest build that was probed: it may have several, by other recipes."""
+    """The samples of all probes of a commit's newest build that was probed, by each kind of flags: it may have several,
+    by other recipes."""
     rows = store.read(
         """
         SELECT samples.probe, probes.test, probes.parameters, probes.counter, probes.purpose, samples.metric,
-            samples.value
-        FROM probes JOIN samples ON samples.probe = probes.id
-        WHERE probes.error IS NULL AND probes.build = (
-            SELECT max(builds.id) FROM builds JOIN probes ON probes.build = builds.id
-            WHERE builds.sha = ? AND builds.engine = ? AND probes.error IS NULL
-        )
+            samples.value, newest.flags
+        FROM probes JOIN samples ON samples.probe = probes.id JOIN (
+            SELECT max(builds.id) AS build, coalesce(json_extract(builds.recipe, '$.flags'), 'pinned') AS flags
+            FROM builds JOIN probes ON probes.build = builds.id
+            WHERE builds.sha = ? AND builds.engine = ? AND probes.error IS NULL GROUP BY flags
+        ) AS newest ON newest.build = probes.build
+        WHERE probes.error IS NULL
         """,
         probed.sha,
         probed.engine,

@@ -9,6 +9,7 @@ from cpubisect.records.database import equal, listed
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.store import Store, entry_of
 from cpubisect.search.events import Entry, EqualCode, Latest
+from cpubisect.search.question import Question
 from cpubisect.search.verdict import Kind
 
 
@@ -125,6 +126,22 @@ def headlines(store: Store, limit: int | None = None, offset: int = 0) -> list[H
         )
         for row in rows
     ]
+
+
+def of_same_ends(store: Store, question: Question) -> list[int]:
+    """Bisections with an answer, this one too, that are about the same two commits, the newest first."""
+    rows = store.read(
+        """
+        SELECT id FROM bisections
+        WHERE engine = ? AND verdict IS NOT NULL AND json_type(verdict) != 'null'
+            AND json_extract(question, '$.good_sha') = ? AND json_extract(question, '$.bad_sha') = ?
+        ORDER BY id DESC
+        """,
+        question.engine,
+        question.good_sha,
+        question.bad_sha,
+    )
+    return [row["id"] for row in rows]
 
 
 def newest(store: Store) -> int | None:

@@ -7,7 +7,7 @@ from cpubisect.base.metrics import CPU, INSTRUCTIONS, METRICS, digits
 from cpubisect.report.blocks import Block, Code, Column, Content, Facts, Paragraph, Section, Table, clean, facts
 from cpubisect.report.finding import finding
 from cpubisect.report.recipes import builds
-from cpubisect.report.words import command, joined, reproduce, short, verdicts
+from cpubisect.report.words import FLAGS, command, joined, reproduce, short, verdicts
 from cpubisect.search.ends import ChangedVariable
 from cpubisect.search.stats import Step
 from cpubisect.search.verdict import Culprit, FunctionChange, Group, Verdict, prefix
@@ -48,7 +48,7 @@ def culprits(told: Bisection) -> list[tuple[str, Culprit]]:
 def rest(told: Bisection) -> list[Section]:
     """Everything but the culprits."""
     told = clean(told)
-    found = [part for test, verdict in verdicts(told) for part in _answer(prefix(test, told.tests), verdict)]
+    found = [part for test, verdict in verdicts(told) for part in _answer(told, test, verdict)]
     if told.variables:
         found.append(Section("Server variables that differ from good to bad", (_variables(told.variables),)))
     found += builds(told)
@@ -60,9 +60,15 @@ def rest(told: Bisection) -> list[Section]:
     return found
 
 
-def _answer(name: str, verdict: Verdict) -> list[Section]:
-    """What else is to be said of one test's verdict, its `name` before each title."""
-    found = []
+def _notes(told: Bisection, test: str, verdict: Verdict) -> tuple[str, ...]:
+    """Those of the verdict, and what is known from other bisections."""
+    others = told.other_flags.get(test)
+    return (*verdict.notes, *([others.sentence] if others else ()))
+
+
+def _answer(told: Bisection, test: str, verdict: Verdict) -> list[Section]:
+    """What else is to be said of one test's verdict, its name before each title if there are others."""
+    found, name = [], prefix(test, told.tests)
     for group in verdict.groups:
         found.append(Section(f"{name}One of {len(group.commits)} commits", tuple(_group(group))))
     if verdict.defaults:
@@ -86,8 +92,8 @@ def _answer(name: str, verdict: Verdict) -> list[Section]:
         found.append(Section(f"{name}Defaults that explain the step", (Table(columns, rows),)))
     if verdict.ends:
         found.append(Section(f"{name}Good against bad", (steps(verdict.ends),)))
-    if verdict.notes:
-        found.append(Section(f"{name}Notes", tuple(Paragraph(note) for note in verdict.notes)))
+    if notes := _notes(told, test, verdict):
+        found.append(Section(f"{name}Notes", tuple(Paragraph(note) for note in notes)))
     return found
 
 
@@ -238,6 +244,7 @@ def _question(told: Bisection) -> Facts:
             ("repository", told.origin or told.repository),
             *((end, f"{known.called} ({known.sha[:12]})") for end, known in (("good", told.good), ("bad", told.bad))),
             ("searched", f"{told.find}, metric {told.metric}, counter {_counter(told)}"),
+            ("flags", FLAGS[told.flags]),
             *(("regime", prefix(test, told.tests) + regime) for test, regime in told.regime.items()),
             *(("settings", prefix(test, told.tests) + given) for test, given in settings.items()),
         ]

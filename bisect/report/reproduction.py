@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from math import isfinite
 
+from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import CPU, INSTRUCTIONS, SIMULATED, Counter
 from cpubisect.report.words import verdicts
 from cpubisect.search.stats import Step
@@ -88,6 +89,7 @@ def _options(told: Bisection, test: str, sha: str, metric: str, min_step: float)
         words += ["--counter", told.counter]
     toolchain = next((commit.toolchain for commit in told.commits if commit.sha == sha), told.toolchain)
     words += ["--toolchain", toolchain] if toolchain else []
+    words += ["--flags", told.flags.value] if told.flags is not Flags.PINNED else []
     for name, value in sorted(told.parameters[test].items()):
         words += ["--set", f"{name}={value}"]
     return tuple(words)

@@ -3,10 +3,14 @@
 import shlex
 from collections.abc import Sequence
 
+from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import INSTRUCTIONS, SIMULATED
 from cpubisect.search.question import Find, MetricChoice
 from cpubisect.search.verdict import Answer, Verdict
 from cpubisect.views.bisection import Asked, Bisection
+
+FLAGS = {Flags.PINNED: "one set for all commits (pinned)", Flags.RELEASE: "of each tree's own release build (release)"}
+"""What is said of the flags that commits are compiled by."""
 
 
 def verdicts(told: Bisection) -> tuple[tuple[str, Verdict], ...]:
@@ -45,6 +49,8 @@ def reproduce(asked: Asked) -> list[str]:
     for option, value in options:
         if value is not None:
             words += [option, str(value)]
+    if asked.flags is not Flags.PINNED:
+        words += ["--flags", asked.flags.value]
     implied = SIMULATED.get(asked.metric.counted)
     words += [f"--{simulation}" for simulation in asked.simulations if simulation is not implied]
     for name, setting in sorted(asked.given.items()):

@@ -364,7 +364,10 @@ class HostLab:
             return False
 
     def _recipe(self, sha: str) -> Recipe:
-        return self.matrix.recipe(self.engine, sha, self.version(sha), self.toolchains, prefer=self.question.toolchain)
+        asked = self.question
+        return self.matrix.recipe(
+            self.engine, sha, self.version(sha), self.toolchains, prefer=asked.toolchain, flags=asked.flags
+        )
 
     def setting_of(self, variable: str, *, lenient: bool = False) -> str:
         """What a server's variable is called among a test's settings; if `lenient`, a server without it goes on."""

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import INSTRUCTIONS, SIMULATED, Counter, Simulation
 from cpubisect.base.plain import Plain
 
@@ -55,7 +56,7 @@ class Question(Plain):
     the smallest step wanted, in percent, or None for the default; `toolchain` is a name of the matrix or None for its
     preference; `matrix` is the path of the compiler matrix in use; `jobs` compile at once; `counter` is how
     instructions are to be counted, None for the best that the host has; `simulations` are what that simulates beside,
-    in every count; `first` says that the largest step is enough.
+    in every count; `first` says that the largest step is enough; `flags` are those that commits are compiled by.
     """
 
     engine: str
@@ -76,3 +77,4 @@ class Question(Plain):
     counter: Counter | None = None
     first: bool = False
     simulations: tuple[Simulation, ...] = ()
+    flags: Flags = Flags.PINNED

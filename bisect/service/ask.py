@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cpubisect.base.engine import Engine
 from cpubisect.base.errors import UserError
+from cpubisect.base.flags import Flags
 from cpubisect.base.home import Home
 from cpubisect.base.metrics import Counter, Simulation
 from cpubisect.builders.catalog import builder_of
@@ -43,6 +44,7 @@ class Ask:
     counter: Counter | None = None
     first: bool = False
     simulations: tuple[Simulation, ...] = ()
+    flags: Flags = Flags.PINNED
 
 
 def ask(home: Home, asked: Ask, watch: Watch) -> Question:
@@ -67,7 +69,7 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
     ends = _ends(home, history, url, asked, watch)
     good, bad = (commit.sha for commit in ends)
     history.candidates(good, bad)
-    toolchain, systems = _recipes(matrix, engine, history, (good, bad), asked.toolchain)
+    toolchain, systems = _recipes(matrix, engine, history, (good, bad), asked)
     find_ccache()
     _look_for_programs(engine, systems)
     return Question(
@@ -89,6 +91,7 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
         counter=asked.counter,
         first=asked.first,
         simulations=simulations,
+        flags=asked.flags,
     )
 
 
@@ -155,14 +158,14 @@ def _open(path: Path, matrix: Matrix, asked: Ask) -> tuple[History, Engine]:
 
 
 def _recipes(
-    matrix: Matrix, engine: Engine, history: History, ends: tuple[str, str], wanted: str | None
+    matrix: Matrix, engine: Engine, history: History, ends: tuple[str, str], asked: Ask
 ) -> tuple[str | None, list[str]]:
     """The compiler for the whole range and the build systems of its ends; raises UserError if an end has no recipe on
     this host.
 
     One compiler for all commits where the matrix allows it: a step between compilers would look like a regression.
     """
-    toolchains = installed_toolchains()
+    toolchains, wanted = installed_toolchains(), asked.toolchain
     here = [toolchain.name for toolchain in toolchains]
     if wanted and here and wanted not in here:
         raise UserError(f"no compiler {wanted!r} on this host", f"use {', '.join(here)}, or install it")
@@ -172,5 +175,6 @@ def _recipes(
         if version is None:
             raise UserError(f"commit {sha[:12]} has no version file of {engine.name}", "is --engine right?")
         versions.append(version)
-        systems.append(matrix.recipe(engine, sha, version, toolchains, prefer=wanted).system)
+        recipe = matrix.recipe(engine, sha, version, toolchains, prefer=wanted, flags=asked.flags)
+        systems.append(recipe.system)
     return wanted or matrix.shared_toolchain(engine, versions, toolchains), systems

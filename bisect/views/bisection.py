@@ -6,6 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import Counter, Simulation
 from cpubisect.base.plain import Plain
 from cpubisect.records.store import Host, Repair
@@ -13,6 +14,7 @@ from cpubisect.search.ends import ChangedVariable
 from cpubisect.search.question import Find, MetricChoice
 from cpubisect.search.verdict import Answer
 from cpubisect.views.measured import stand_in
+from cpubisect.views.other_flags import OtherFlags
 from cpubisect.views.totals import Totals
 
 
@@ -34,7 +36,7 @@ class Asked(Plain):
     """A bisection and what it asks: `state` is the one that it is really in; `origin` is the public URL of the clone at
     `repository`, empty if it has none; `parameters` are the settings of each test, of which the user gave `given`;
     `counter_asked` is how instructions were to be counted, None for the best, and `simulations` what was simulated with
-    that; `min_step` is in percent."""
+    that; `min_step` is in percent; `flags` are those that commits are compiled by."""
 
     id: int
     state: str
@@ -52,6 +54,7 @@ class Asked(Plain):
     metric: MetricChoice
     counter_asked: Counter | None
     simulations: tuple[Simulation, ...]
+    flags: Flags
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,7 @@ class Recipe(Plain):
     forced_includes: tuple[str, ...] = ()
     patches: tuple[str, ...] = ()
     edits: tuple[str, ...] = ()
+    flags: Flags = Flags.PINNED
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,8 @@ class Built(Plain):
 class Bisection(Asked):
     """What is asked, how far it is, and what was found: `regime` is, by test, how it is searched, as far as that was
     chosen; `counter` is how instructions are counted, None before that is known; `verdict` is None until the first of
-    the tests is answered; `variables` are the server's that differ from good to bad."""
+    the tests is answered; `variables` are the server's that differ from good to bad; `other_flags` is, by test, what
+    other flags say of the difference, where that was measured and is much another one."""
 
     regime: Mapping[str, str]
     counter: str | None
@@ -113,6 +118,7 @@ class Bisection(Asked):
     variables: tuple[ChangedVariable, ...]
     totals: Totals
     commits: tuple[Built, ...]
+    other_flags: Mapping[str, OtherFlags] = field(default_factory=dict)
 
     def costs(self, sha: str, test: str, metric: str) -> tuple[float, ...]:
         """The samples of a commit, or of the one that stands in for it; empty if there are none."""

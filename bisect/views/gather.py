@@ -14,6 +14,7 @@ from cpubisect.search.ends import changed_variables
 from cpubisect.search.events import RegimeChosen
 from cpubisect.views.bisection import Asked, Bisection, Built, End, Recipe
 from cpubisect.views.measured import Measured, measured, variables
+from cpubisect.views.other_flags import other_flags
 from cpubisect.views.totals import totals
 
 
@@ -41,6 +42,7 @@ def gather(registry: Registry, bisection: int) -> Bisection:
             _built(build, made, subjects.get(build.sha, ""), by_test, twins.get(build.sha))
             for build, made in store.builds(bisection)
         ),
+        other_flags=other_flags(store, row),
     )
 
 
@@ -64,6 +66,7 @@ def asked(registry: Registry, row: BisectionRow) -> Asked:
         metric=question.metric,
         counter_asked=question.counter,
         simulations=question.simulations,
+        flags=question.flags,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Self
 
 from cpubisect.base.engine import Engine, VersionFile
 from cpubisect.base.errors import UserError
+from cpubisect.base.flags import Flags
 from cpubisect.base.patches import patches_of
 from cpubisect.base.version import Version
 from cpubisect.builders.build import Edit, Recipe, RepairRule, Toolchain
@@ -105,15 +106,22 @@ class Matrix:
         toolchains: Sequence[Toolchain],
         prefer: str | None = None,
         variant: str = "",
+        flags: Flags = Flags.PINNED,
     ) -> Recipe:
         """The recipe for one commit whose tree says it is `version`, with one of the installed `toolchains`.
 
         `prefer` names the toolchain to take whatever the rules say; `variant` is `SCREENING` for a recipe that the
-        engine's screening builder carries out. Raises UserError if no rule holds for the version,
-        or if no toolchain that would do is installed.
+        engine's screening builder carries out; `flags` are whose it is compiled by. Raises UserError if no rule holds
+        for the version, if none of them says what a release build is and that is wanted, or if no toolchain that would
+        do is installed.
         """
         names = (prefer,) if prefer else self.preference(engine, version)
-        rules = self._holding(engine, version)
+        rules = [rule.by(flags) for rule in self._holding(engine, version)]
+        if flags is Flags.RELEASE and all(rule.release is None for rule in rules):
+            raise UserError(
+                f"no rule of {self._name} says how a release of {engine.name} {version} is built",
+                "add `release:` to one, or leave out --flags",
+            )
         system = std = ""
         environment: dict[str, str] = {}
         for rule in rules:
@@ -143,6 +151,7 @@ class Matrix:
                 _repair(repair) for repair in self._section(engine.name).repairs if repair.versions.holds(version)
             ),
             variant=variant,
+            flags=flags,
         )
 
     def screening_builder(self, engine: Engine) -> str | None:

@@ -9,6 +9,7 @@ import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from cpubisect.base.errors import UserError
+from cpubisect.base.flags import Flags
 from cpubisect.base.ranges import VersionRange
 from cpubisect.builders.catalog import builder_named, screening_builder_named
 
@@ -58,6 +59,16 @@ class EditSection(_Section):
         return self
 
 
+class ReleaseSection(_Section):
+    """What a rule says of builds by each tree's own release flags, in place of its keys of the same names; None leaves
+    the rule's own."""
+
+    cflags: tuple[str, ...] | None = None
+    cxxflags: tuple[str, ...] | None = None
+    options: tuple[str, ...] | None = None
+    environment: dict[str, str] | None = None
+
+
 class Rule(_Section):
     """What holds for a range of releases; None means that the rule leaves it as earlier rules have it."""
 
@@ -75,6 +86,13 @@ class Rule(_Section):
     patches: tuple[TreePath, ...] = ()
     edits: tuple[EditSection, ...] = ()
     idle: tuple[TreePath, ...] = ()
+    release: ReleaseSection | None = None
+
+    def by(self, flags: Flags) -> "Rule":
+        """What it says of builds by these flags."""
+        if flags is Flags.PINNED or self.release is None:
+            return self
+        return self.model_copy(update={name: own for name, own in self.release if own is not None})
 
 
 class RepairSection(_Section):

@@ -1,4 +1,5 @@
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -6,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpubisect.base.errors import UserError
+from cpubisect.base.flags import Flags
 from cpubisect.base.version import Version
 from cpubisect.builders.build import Edit, RepairRule, Toolchain
 from cpubisect.builders.recipes.matrix import Matrix, apt_packages, locate_matrix
@@ -82,6 +84,41 @@ def test_later_rules_override_append_and_merge(tmp_path: Path) -> None:
     assert len({old.key(), both.key(), new.key()}) == 3
 
 
+RELEASE = TEXT.replace(
+    "        options: [B=1]\n",
+    "        options: [B=1]\n        cflags: [-O2, -march=haswell]\n"
+    "        release: {options: [C=1], cflags: [-march=haswell], environment: {OPT: ''}}\n",
+)
+
+
+def test_a_release_takes_the_place_of_what_is_pinned_and_leaves_the_rest(tmp_path: Path) -> None:
+    matrix = load(tmp_path, RELEASE)
+    toy, host = matrix.engine("toy"), [toolchain("gcc-12")]
+    pinned, release = (
+        matrix.recipe(toy, "c0ffee", Version.parse("1.9"), host, flags=flags) for flags in (Flags.PINNED, Flags.RELEASE)
+    )
+    assert (pinned.options, release.options) == (("A=1", "B=1"), ("A=1", "C=1"))
+    assert (pinned.cflags, release.cflags) == (("-O2", "-march=haswell"), ("-march=haswell",))
+    assert (pinned.environment, release.environment) == ({"OPT": "-O3", "FLAG": "on"}, {"OPT": "", "FLAG": "on"})
+    assert (pinned.std, pinned.edits) == (release.std, release.edits)
+    assert pinned.key() != release.key()
+
+
+def test_equal_flags_of_a_release_make_another_recipe_all_the_same(tmp_path: Path) -> None:
+    matrix = load(tmp_path, TEXT.replace("        options: [A=1]\n", "        options: [A=1]\n        release: {}\n"))
+    toy, version = matrix.engine("toy"), Version.parse("1.0")
+    pinned = matrix.recipe(toy, "c0ffee", version, [toolchain("gcc-12")])
+    release = matrix.recipe(toy, "c0ffee", version, [toolchain("gcc-12")], flags=Flags.RELEASE)
+    assert release == replace(pinned, flags=Flags.RELEASE)
+    assert release.key() != pinned.key()
+
+
+def test_a_release_that_no_rule_describes_is_refused(tmp_path: Path) -> None:
+    matrix = load(tmp_path, RELEASE)
+    with pytest.raises(UserError, match=r"says how a release of toy 1\.0 is built: add `release:` to one"):
+        matrix.recipe(matrix.engine("toy"), "c0ffee", Version.parse("1.0"), [toolchain("gcc-12")], flags=Flags.RELEASE)
+
+
 def test_engines_are_as_the_file_says(tmp_path: Path) -> None:
     (toy,) = load(tmp_path, TEXT).engines()
     assert (toy.name, toy.repository, toy.tags) == ("toy", "https://example.com/toy.git", ("v{version}",))
@@ -146,6 +183,7 @@ def test_a_range_is_built_with_one_compiler_if_one_suits(tmp_path: Path) -> None
         ("file: a.cc", "file: ../a.cc", 20, "rules[0].edits[0].file: '../a.cc' is not a path inside the tree"),
         ("cflags: [-fcommon]", "include: <a>\n        patch: b", 28, "repairs[0]: a repair is just one of"),
         ("std: gnu++98", "system: cmake", 16, "rules[0].system: the key stands twice in the same map"),
+        ("{OPT: -O3}", "{OPT: -O3}\n        release: {std: c++11}", 27, "rules[1].release.std: there is no such key"),
         ("{OPT: -O3}", "[OPT]", 26, "rules[1].environment: Input should be a valid dictionary"),
         ("builder: rocksdb\n", "\n", 2, "builder: this key is required"),
         ("builder: rocksdb\n", "builder: rocksbd\n", 9, "gives toy the builder 'rocksbd', which does not exist"),

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from small_trees import TOOLCHAINS, commit, recipe_for, settings_in
 
+from cpubisect.base.flags import Flags
 from cpubisect.base.version import Version
 from cpubisect.builders.build import BuildResult, Outcome, Recipe
 from cpubisect.builders.carry import carry_out
@@ -124,6 +125,22 @@ LAYOUT = [
     "share/charsets/Index.xml",
     "share/english/errmsg.sys",
 ]
+
+
+OF_A_RELEASE = {
+    **CMAKE,
+    "CMakeLists.txt": CMAKE["CMakeLists.txt"].replace(" -O0 -std=gnu++17", "") + 'message(STATUS "release: '
+    '${CMAKE_C_FLAGS_RELEASE}; ${CMAKE_CXX_FLAGS_RELEASE}; ${CMAKE_CXX_FLAGS}")\n',
+}
+
+
+def test_a_release_is_optimised_as_the_tree_and_cmake_do(tmp_path: Path) -> None:
+    needed = {"cflags": ("-w", "-std=gnu11"), "cxxflags": ("-w",), "options": ("-DWITH_DEFAULT_COMPILER_OPTIONS=ON",)}
+
+    result = build(tmp_path, OF_A_RELEASE, flags=Flags.RELEASE, **needed)
+
+    assert says(result) == ["NDEBUG", "optimised", "own flags", "C++ 199711, C 201112, error 1005"]
+    assert "release: -O3 -DNDEBUG; -O3 -DNDEBUG; -std=gnu++98 -w" in result.log.read_text()
 
 
 @pytest.mark.parametrize("toolchain", TOOLCHAINS, ids=lambda toolchain: toolchain.name)

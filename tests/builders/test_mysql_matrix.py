@@ -3,6 +3,7 @@ import re
 import pytest
 from small_trees import TOOLCHAINS
 
+from cpubisect.base.flags import Flags
 from cpubisect.base.version import Version
 from cpubisect.builders.build import Recipe
 from cpubisect.builders.recipes.matrix import Matrix
@@ -17,8 +18,8 @@ RELEASES = (
 FILE_OF_2012 = "MYSQL_VERSION_MAJOR=5\nMYSQL_VERSION_MINOR=6\nMYSQL_VERSION_PATCH=6\nMYSQL_VERSION_EXTRA=-m9\n"
 
 
-def recipe(version: str) -> Recipe:
-    return MATRIX.recipe(ENGINE, "0" * 40, Version.parse(version), TOOLCHAINS)
+def recipe(version: str, flags: Flags = Flags.PINNED) -> Recipe:
+    return MATRIX.recipe(ENGINE, "0" * 40, Version.parse(version), TOOLCHAINS, flags=flags)
 
 
 def code_flags(flags: tuple[str, ...]) -> list[str]:
@@ -43,6 +44,23 @@ def test_all_releases_are_compiled_alike(release: str) -> None:
     assert {"-O2", "-DNDEBUG", "-fno-strict-aliasing", "-fno-omit-frame-pointer"} <= set(found.cxxflags)
     assert found.toolchain == newest.toolchain
     assert set(found.cxxflags) - {"-fpermissive", "-U__STRICT_ANSI__"} <= set(found.cflags)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_of_a_release_only_the_instruction_set_is_pinned(release: str) -> None:
+    found, pinned = recipe(release, Flags.RELEASE), recipe(release)
+
+    for own in (found.cflags, found.cxxflags):
+        assert code_flags(own) in (
+            ["-g0", "-march=haswell", "-mno-avx"],
+            ["-g0", "-march=haswell", "-mno-avx", "-fcommon"],
+        )
+    assert {"-std=gnu11", "-fcommon"} <= set(found.cflags)
+    assert ("-fpermissive" in found.cxxflags) == ("-fpermissive" in pinned.cxxflags)
+    assert (found.std, found.system, found.edits) == (pinned.std, pinned.system, pinned.edits)
+    assert ("-DWITH_DEFAULT_COMPILER_OPTIONS=ON" in found.options) == (found.system == "cmake")
+    assert [o.partition("=")[0] for o in found.options] == [o.partition("=")[0] for o in pinned.options]
+    assert found.key() != pinned.key()
 
 
 @pytest.mark.parametrize("release", RELEASES)

@@ -22,6 +22,7 @@ from cpubisect.report.render import render
 from cpubisect.search.verdict import Kind
 from cpubisect.views.suspects import ranking
 
+WHOSE_FLAGS = "+   flags       one set for all commits (pinned)"
 BOTH = ("readrandom", "overwrite")
 
 
@@ -70,7 +71,7 @@ def test_it_is_turned_once(registry: Registry) -> None:
 def test_what_was_printed_is_printed_still(registry: Registry) -> None:
     assert changed("list.txt", bisect("list").stdout) == []
     assert changed("status-1.txt", bisect("status", "1").stdout) == []
-    assert changed("report-1.txt", bisect("report", "1").stdout) == []
+    assert changed("report-1.txt", bisect("report", "1").stdout) == [WHOSE_FLAGS]
 
 
 def test_builds_that_were_reused_took_nothing_and_each_test_has_its_regime(registry: Registry) -> None:
@@ -80,6 +81,7 @@ def test_builds_that_were_reused_took_nothing_and_each_test_has_its_regime(regis
             f"+   0 s of builds, {probing} s of probes",
         ]
     assert changed("report-2.txt", bisect("report", "2").stdout) == [
+        WHOSE_FLAGS,
         "+   regime      readrandom: exact",
         "+   regime      overwrite: exact",
         "-   builds      4, 0 made here, 0 failed: 3 s wall, 0 s CPU",

@@ -151,6 +151,7 @@ def test_there_is_one_worker_for_a_home(copied: Registry) -> None:
         ({"min_step": "0"}, "min_step"),
         ({"toolchain": "gcc-1"}, "gcc-1"),
         ({"metric": "luck"}, "metric"),
+        ({"flags": "fast"}, "flags"),
         ({"repository": "another"}, "there is no repository"),
         ({"good": ""}, "good"),
     ],

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from cpubisect.base.errors import UserError
+from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import Counter, Simulation
 from cpubisect.records.registry import Registry
 from cpubisect.search.events import Event
@@ -47,6 +48,7 @@ def start(registry: Registry, sources: Mapping[str, Source], clones: Clones, req
             counter=Counter(request.counter) if request.counter else None,
             simulations=tuple(one for one in Simulation if one in request.simulations),
             first=request.first,
+            flags=Flags(request.flags),
         ),
         _silent,
     )
@@ -64,6 +66,7 @@ def from_form(form: Mapping[str, str], tests: list[str]) -> Request:
             settings[name.strip()] = value.strip()
     fields: dict[str, Any] = {name: form.get(name, "") for name in ("repository", "good", "bad")}
     fields |= {"metric": form.get("metric") or "auto", "find": form.get("find") or "regression"}
+    fields["flags"] = form.get("flags") or "pinned"
     fields |= {name: form.get(name) or None for name in ("toolchain", "counter")}
     fields |= {"tests": tests, "settings": settings, "simulations": [one for one in Simulation if form.get(one)]}
     fields |= {"first": bool(form.get("first"))}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from cpubisect.base.errors import Missing, UserError
+from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import CPU, INSTRUCTIONS, QPS, reading
 from cpubisect.records import compared
 from cpubisect.records.compared import Probed
@@ -106,12 +107,14 @@ def _by_prefix(registry: Registry, choices: Sequence[ComparedBuild], name: str) 
 def _measured(registry: Registry, column: ComparedBuild) -> dict[_Key, dict[str, float]]:
     """Per test with its settings, the mean of each metric over the probes with the question's own settings.
 
-    Of several builds of a commit, by other recipes, the newest that was probed counts.
+    Of several builds of a commit, by other recipes, the newest that was probed counts; those by the flags of a release
+    count by themselves, as with another setting.
     """
     runs: dict[_Key, dict[str, dict[int, list[float]]]] = {}
     for sample in compared.newest_samples(registry.store, Probed(column.engine, column.sha)):
         if sample.purpose.counts:
-            key = _Key(sample.test, tuple(sorted(sample.parameters.items())), sample.counter)
+            by = {} if sample.flags == Flags.PINNED else {"flags": sample.flags}
+            key = _Key(sample.test, tuple(sorted({**sample.parameters, **by}.items())), sample.counter)
             runs.setdefault(key, {}).setdefault(sample.metric, {}).setdefault(sample.probe, []).append(sample.value)
     return {
         key: {metric: fmean(reading(metric, found) for found in by_probe.values()) for metric, by_probe in own.items()}

@@ -28,6 +28,7 @@ from cpubisect.search.line import GRAPH, MAIN
 from cpubisect.search.verdict import Verdict
 from cpubisect.views.bisection import End
 from cpubisect.views.measured import measured
+from cpubisect.views.other_flags import other_flags
 from cpubisect.views.totals import totals
 from cpubisect.web.models import Coming, CommitLine, Overview, Said, Standing
 
@@ -67,12 +68,14 @@ def overview(registry: Registry, bisection: int, test: str | None = None) -> Ove
         counter=row.counter,
         min_step=question.min_step,
         toolchain=question.toolchain,
+        flags=question.flags,
         created=row.created,
         finished=row.finished,
         host=row.host,
         totals=totals(store, row),
         progress=_standing(state, events, told[-1] if told else None),
         verdict=verdict,
+        other_flags=other_flags(store, row).get(shown),
         commits=Lines(registry, row, verdict, queries.samples(store, bisection, shown), events).all(),
         said=told[-SHOWN_LINES:],
     )
