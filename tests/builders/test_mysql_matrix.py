@@ -51,10 +51,7 @@ def test_of_a_release_only_the_instruction_set_is_pinned(release: str) -> None:
     found, pinned = recipe(release, Flags.RELEASE), recipe(release)
 
     for own in (found.cflags, found.cxxflags):
-        assert code_flags(own) in (
-            ["-g0", "-march=haswell", "-mno-avx"],
-            ["-g0", "-march=haswell", "-mno-avx", "-fcommon"],
-        )
+        assert set(code_flags(own)) - {"-fcommon"} == {"-g0", "-march=haswell", "-mno-avx"}
     assert {"-std=gnu11", "-fcommon"} <= set(found.cflags)
     assert ("-fpermissive" in found.cxxflags) == ("-fpermissive" in pinned.cxxflags)
     assert (found.std, found.system, found.edits) == (pinned.std, pinned.system, pinned.edits)
