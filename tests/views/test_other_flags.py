@@ -97,8 +97,8 @@ def test_the_note_names_the_command_to_measure_the_other_way() -> None:
     assert found.command == "bisect start v1 v2 --test scan --flags pinned --set 'pattern=a b' --set rows=10"
     assert found.sentence == (
         "built by one set of flags for all commits the ends differ by +0.50 % instructions/query (bisection 7), by "
-        "each tree's own release flags by +12.00 %: most of the difference is in the build, not in the code; to measure "
-        f"the other way: {found.command}"
+        "each tree's own release flags by +12.00 %: most of the difference is in the build, not in the code; to "
+        f"measure the other way: {found.command}"
     )
 
 
@@ -158,6 +158,6 @@ def test_a_step_of_the_build_is_told_from_one_of_the_code(home: Path, tmp_path: 
 
     lines = comparison(registry, [shas[1], shas[2]]).groups[0].lines
     ratios = {line.settings.get("flags"): line.cells[1].relative_instructions for line in lines}
-    assert ratios[None] == pytest.approx(1.0, abs=0.005)
+    assert ratios[None] is None, "its code is equal by pinned flags, so it was not measured"
     assert ratios["release"] is not None
     assert ratios["release"] > 1.1
