@@ -57,6 +57,24 @@ class RepairRule:
 
 
 @dataclass(frozen=True)
+class Library:
+    """A library that a tree wants, e.g. `boost_1_59_0`, and where it is taken from: `carried` is a directory of the
+    tree, `host` one of the host; without both it is `part` of the file with that SHA-256. `option` is the argument for
+    the build system, with `{path}`."""
+
+    name: str
+    option: str
+    carried: str = ""
+    host: str = ""
+    sha256: str = ""
+    part: str = ""
+
+    def unpacked(self, directory: Path) -> Path:
+        """Where it is, if `directory` is where libraries are kept."""
+        return directory / f"{self.name}-{self.sha256[:16]}" / self.name
+
+
+@dataclass(frozen=True)
 class Recipe:
     """Everything that decides a binary, as pinned for one commit.
 
@@ -66,7 +84,9 @@ class Recipe:
     `forced_includes` are headers such as `cstdint` that every C++ file is compiled with; `repairs` are tried, in
     order, when it does not compile; `patch_digests` are the SHA-256 of `patches`, so that
     an edited one makes a new recipe; `idle` are globs of sources of which no probe runs anything, which are compiled
-    without optimisation; `variant` names another way to build the same (`screening`), empty for the ordinary one; with `flags` of a release the tree's own optimisation stays, and `cflags` and `cxxflags` add to it.
+    without optimisation; `variant` names another way to build the same (`screening`), empty for the ordinary one; with
+    `flags` of a release the tree's own optimisation stays, and `cflags` and `cxxflags` add to it; `libraries` are
+    those that its tree wants from elsewhere, or has, in a place that must be said.
     """
 
     engine: str
@@ -87,11 +107,12 @@ class Recipe:
     idle: tuple[str, ...] = ()
     variant: str = ""
     flags: Flags = Flags.PINNED
+    libraries: tuple[Library, ...] = ()
 
     def key(self) -> str:
         """SHA-256 over all fields: equal keys mean the same binary may be reused."""
         fields = asdict(self)
-        for later in ("patch_digests", "idle", "variant"):
+        for later in ("patch_digests", "idle", "variant", "libraries"):
             if not fields[later]:
                 del fields[later]
         if self.flags is Flags.PINNED:
@@ -154,8 +175,9 @@ class BuildSettings:
     """Where and how hard to build: `ccache_dir` is shared by all builds; `jobs` compile at once; `timeout_s` is for
     the whole build; a build that prints nothing for `silence_s` counts as hung; `unread` are directories of the tree
     (`/mysql-test/suite/`) that no build reads: they are not checked out; `bundled` are directories (`/extra/*/`) with a
-    library each that comes with the tree, beside those that are known by their form; repairs of a tree may take as long
-    as `repair_builds` builds of it (`repairs/budget.py` says what counts)."""
+    library each that comes with the tree, beside those that are known by their form; `libraries` is where those are
+    kept that no tree carries; repairs of a tree may take as long as `repair_builds` builds of it (`repairs/budget.py`
+    says what counts)."""
 
     ccache_dir: Path
     patches_dir: Path
@@ -164,4 +186,5 @@ class BuildSettings:
     silence_s: float = 1800.0
     unread: tuple[str, ...] = ()
     bundled: tuple[str, ...] = ()
+    libraries: Path = Path("libraries")
     repair_builds: float = 2.0

@@ -111,7 +111,7 @@ class _Cmake:
                 settings[f"CMAKE_{language}_FLAGS"] = ""
                 settings[f"CMAKE_{language}_FLAGS_RELEASE"] = words
         arguments = [f"-D{name}={value}" for name, value in settings.items()]
-        run_cmake(shop, ["-G", "Ninja", *arguments, *shop.recipe.options], self.results(shop))
+        run_cmake(shop, ["-G", "Ninja", *arguments, *shop.options], self.results(shop))
         if shop.recipe.idle:
             plan = self.results(shop) / "build.ninja"
             plan.write_text(unoptimised(plan.read_text(), str(shop.tree), _SERVERS, shop.recipe.idle))
@@ -159,7 +159,7 @@ class _Autotools:
         flags = {"CFLAGS": _flags(shop, shop.cflags), "CXXFLAGS": _flags(shop, shop.cxxflags)}
         environment = {**flags, "CCACHE_DISABLE": "1"}
         shop.run(["sh", "BUILD/autorun.sh"], extra_environment=environment)
-        shop.run(["./configure", *shop.recipe.options], extra_environment=environment)
+        shop.run(["./configure", *shop.options], extra_environment=environment)
 
     def compile(self, shop: Shop) -> None:
         """Directory by directory, since a parallel make of all races for generated files; those of `sql` first, one
@@ -216,7 +216,8 @@ class MySqlServer:
         Header("curses.h", "libncurses-dev", "MySQL"),
         Header("openssl/ssl.h", "libssl-dev", "MySQL"),
         Header("unicode/regex.h", "libicu-dev", "MySQL 8.0 and later"),
-        Header("google/protobuf/message_lite.h", "libprotobuf-dev libprotoc-dev protobuf-compiler", "MySQL 8.0 and later"),
+        Header("google/protobuf/message_lite.h", "libprotobuf-dev protobuf-compiler", "MySQL 8.0 and later"),
+        Header("google/protobuf/compiler/importer.h", "libprotoc-dev", "MySQL 8.0 and later"),
         Header("zstd.h", "libzstd-dev", "MySQL 8.0 and later"),
         Header("lz4.h", "liblz4-dev", "MySQL 8.0 and later"),
     )

@@ -60,7 +60,7 @@ class MakeDbBench:
             how,
             TARGET,
             *(f"{name}={environment[name]}" for name in ("CC", "CXX", "AR", "RANLIB")),
-            *shop.recipe.options,
+            *shop.options,
             f"EXTRA_CFLAGS={' '.join((*shop.cflags, '-MMD'))}",
             f"EXTRA_CXXFLAGS={' '.join((*shop.cxxflags, '-MMD'))}",
         ]

@@ -22,7 +22,7 @@ class Home:
         root = Path(named).absolute() if named else user_data_path("cpubisect")
         home = cls(root)
         try:
-            for folder in (home.repositories, home.ccache, home.artifacts, home.logs, home.work):
+            for folder in (home.repositories, home.ccache, home.artifacts, home.libraries, home.logs, home.work):
                 folder.mkdir(parents=True, exist_ok=True)
             probe = root / f".writable-{os.getpid()}"
             probe.write_bytes(b"x" * 4096)
@@ -53,6 +53,11 @@ class Home:
     def artifacts(self) -> Path:
         """Finished builds, by content."""
         return self.root / "artifacts"
+
+    @property
+    def libraries(self) -> Path:
+        """Libraries that trees want and do not carry, for all builds."""
+        return self.root / "libraries"
 
     @property
     def logs(self) -> Path:

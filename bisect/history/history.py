@@ -30,6 +30,29 @@ class CommitDetails:
     files: tuple[ChangedFile, ...]
 
 
+@dataclass(frozen=True)
+class CommitTree:
+    """The files of one commit."""
+
+    repository: Repository
+    sha: str
+
+    def text(self, path: str) -> str | None:
+        """What a file says; None if there is none at that path."""
+        blob = self._blob(path)
+        contents = self.repository.blobs([blob] if blob else [])
+        return next((content.decode(errors="replace") for _, content in contents), None)
+
+    def holds(self, path: str) -> bool:
+        """Whether there is a file at that path."""
+        return bool(self._blob(path))
+
+    def _blob(self, path: str) -> str:
+        asked = "--batch-check=%(objecttype) %(objectname)"
+        kind, _, blob = self.repository.text("cat-file", asked, stdin=[f"{self.sha}:{path}"]).strip().partition(" ")
+        return blob if kind == "blob" else ""
+
+
 class History:
     """Reads one clone, which is never changed; without an `engine`, names that need tag forms mean nothing.
 
@@ -150,6 +173,10 @@ class History:
         listing = self._repository.run("ls-tree", "-r", "-z", "--full-tree", sha).decode(errors="surrogateescape")
         rows = (row.partition("\t") for row in listing.split("\0") if row)
         return {path: about.startswith("100") for about, _, path in rows}
+
+    def tree(self, sha: str) -> "CommitTree":
+        """The tree of a commit, to be read file by file."""
+        return CommitTree(self._repository, sha)
 
     def describe(self, sha: str) -> CommitDetails:
         """Author, date, message and the lines changed in each file."""

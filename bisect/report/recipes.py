@@ -47,6 +47,7 @@ def _recipe(commit: Built) -> Facts:
             ("cxxflags", " ".join(recipe.cxxflags)),
             ("environment", " ".join(f"{name}={value}" for name, value in recipe.environment.items())),
             ("includes", " ".join(recipe.forced_includes)),
+            ("libraries", "; ".join(recipe.libraries)),
             ("patches", " ".join(recipe.patches)),
             ("edits", "; ".join(recipe.edits)),
         ]

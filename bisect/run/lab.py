@@ -15,11 +15,13 @@ from cpubisect.base.metrics import Counter
 from cpubisect.base.objects import ObjectFile
 from cpubisect.base.scratch import scratch
 from cpubisect.base.version import Version
-from cpubisect.builders.build import BuildSettings, Outcome, Recipe, Toolchain
+from cpubisect.builders.build import BuildSettings, Library, Outcome, Recipe, Toolchain
 from cpubisect.builders.carry import carry_out
 from cpubisect.builders.catalog import builder_of
+from cpubisect.builders.libraries import libraries
 from cpubisect.builders.recipes.matrix import Matrix
 from cpubisect.builders.redraw import Redrawn, draw_again
+from cpubisect.builders.shelf import LibraryMissing, Shelf
 from cpubisect.builders.trees.linker import why_no_redraws
 from cpubisect.history.history import History
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
@@ -66,6 +68,7 @@ class HostLab:
     _twins: dict[str, str] = field(default_factory=dict, repr=False)
     _undrawn: dict[str, str] = field(default_factory=dict, repr=False)
     _touched: dict[tuple[tuple[str, ...], ...], Touched] = field(default_factory=dict, repr=False)
+    _libraries: dict[str, tuple[Library, ...]] = field(default_factory=dict, repr=False)
     _objects: dict[int, Mapping[str, ObjectFile]] = field(default_factory=dict, repr=False)
 
     def beside(self, test: Test) -> "HostLab":
@@ -138,9 +141,12 @@ class HostLab:
         return [sha for sha, own in outcomes.items() if own[-1] == Outcome.BUILT and {*own} != {Outcome.BUILT}]
 
     def _find_or_make(self, sha: str) -> BuildRow:
-        """The build of a commit that is kept, or one made now; raises Unobservable if there is no recipe."""
+        """The build of a commit that is kept, or one made now; raises Unobservable if there is no recipe, UserError if
+        this host lacks a library."""
         try:
             recipe = self._recipe(sha)
+        except LibraryMissing:
+            raise
         except UserError as reason:
             raise Unobservable(reason.problem) from reason
         tried_here = {build.id for build, _ in self.builds()}
@@ -154,7 +160,9 @@ class HostLab:
         return self._make(recipe)
 
     def _make(self, recipe: Recipe) -> BuildRow:
-        """Build by a recipe, and keep what came of it; raises UserError if the disk is full."""
+        """Build by a recipe, and keep what came of it; raises UserError if the disk is full or a library is not to be
+        had."""
+        self._provide(recipe)
         started, sha = time.time(), recipe.commit
         log = self.home.logs / f"build-{sha[:12]}-{recipe.key()[:8]}-{int(started)}.log"
         self.tell(events.BuildStarted(sha=sha, toolchain=recipe.toolchain.name, log=str(log)))
@@ -192,7 +200,25 @@ class HostLab:
             jobs=self.question.jobs,
             unread=self.engine.unread,
             bundled=self.engine.bundled,
+            libraries=self.home.libraries,
         )
+
+    def _provide(self, recipe: Recipe) -> None:
+        """Have the libraries of a recipe here; raises UserError."""
+        for library in recipe.libraries:
+            addresses = self.matrix.addresses(self.engine, library.name)
+            self._shelf.provide(library, addresses, lambda text: self.tell(events.Progress(text=text)))
+
+    def _wanted(self, sha: str) -> tuple[Library, ...]:
+        """The libraries that a commit's tree wants; raises UserError for one of which nothing is known."""
+        if sha not in self._libraries:
+            sections = self.matrix.libraries(self.engine)
+            self._libraries[sha] = libraries(sections, self.history.tree(sha), self._shelf)
+        return self._libraries[sha]
+
+    @cached_property
+    def _shelf(self) -> Shelf:
+        return Shelf(self.home.libraries)
 
     def _check_disk(self, sha: str, outcome: Outcome, first_error: str) -> None:
         """Raises UserError if a build ended for want of space: that says nothing about its commit."""
@@ -216,6 +242,7 @@ class HostLab:
     def _make_links(self, build: BuildRow, links: Sequence[int]) -> None:
         """Link a build's objects in other orders, and keep what came of it; raises Unobservable, UserError."""
         sha, recipe = build.sha, self._recipe(build.sha)
+        self._provide(recipe)
         log = self.home.logs / f"links-{sha[:12]}-{recipe.key()[:8]}-{int(time.time())}.log"
         self.tell(events.Redrawing(sha=sha, links=len(links), log=str(log)))
         with scratch(self.home.work) as work:
@@ -366,7 +393,13 @@ class HostLab:
     def _recipe(self, sha: str) -> Recipe:
         asked = self.question
         return self.matrix.recipe(
-            self.engine, sha, self.version(sha), self.toolchains, prefer=asked.toolchain, flags=asked.flags
+            self.engine,
+            sha,
+            self.version(sha),
+            self.toolchains,
+            prefer=asked.toolchain,
+            flags=asked.flags,
+            libraries=self._wanted(sha),
         )
 
     def setting_of(self, variable: str, *, lenient: bool = False) -> str:

@@ -12,8 +12,10 @@ from cpubisect.base.flags import Flags
 from cpubisect.base.home import Home
 from cpubisect.base.metrics import Counter, Simulation
 from cpubisect.builders.catalog import builder_of
+from cpubisect.builders.libraries import libraries
 from cpubisect.builders.recipes.matrix import Matrix, locate_matrix
 from cpubisect.builders.recipes.toolchain import find_ccache, installed_toolchains
+from cpubisect.builders.shelf import Shelf
 from cpubisect.history.history import History
 from cpubisect.history.mirrors import is_url, mirror_of, refresh
 from cpubisect.history.names import MOVING, Commit
@@ -70,6 +72,8 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
     good, bad = (commit.sha for commit in ends)
     history.candidates(good, bad)
     toolchain, systems = _recipes(matrix, engine, history, (good, bad), asked)
+    for sha in (good, bad):
+        libraries(matrix.libraries(engine), history.tree(sha), Shelf(home.libraries))
     find_ccache()
     _look_for_programs(engine, systems)
     return Question(

@@ -3,8 +3,11 @@
 from itertools import chain
 from pathlib import Path
 
+from cpubisect.base.home import Home
 from cpubisect.builders.catalog import builder_of
 from cpubisect.builders.recipes.matrix import Matrix
+from cpubisect.builders.recipes.matrix_file import LibrarySection
+from cpubisect.builders.shelf import Shelf
 from cpubisect.builders.trees.linker import PACKAGE, why_no_redraws
 from cpubisect.workloads.catalog import workload_of
 from cpubisect.workloads.host.host import Check, Status, examine
@@ -18,7 +21,22 @@ def diagnose(root: Path) -> list[Check]:
     programs = [workload_of(engine).programs for engine in matrix.engines()]
     tools = [*chain.from_iterable(chain(*builder.systems.values()) for builder in builders), *chain(*programs)]
     headers = dict.fromkeys(chain.from_iterable(builder.headers for builder in builders))
-    return [*examine(root, matrix.preferences(), tools, list(headers)), _redraws()]
+    shelf = Shelf(Home(root).libraries)
+    libraries = [_library(one, shelf) for engine in matrix.engines() for one in matrix.libraries(engine)]
+    return [*examine(root, matrix.preferences(), tools, list(headers)), *libraries, _redraws()]
+
+
+def _library(section: LibrarySection, shelf: Shelf) -> Check:
+    """Which files of a library are here, and which to put where if they cannot be fetched."""
+    lacking = {name: file for name, file in section.files.items() if not shelf.digest(name)}
+    here = f"{len(section.files) - len(lacking)} of {len(section.files)} releases are in {shelf.directory}"
+    if not lacking:
+        return Check(section.name, Status.OK, here)
+    found = f"{here}; the others are fetched when a tree wants them and neither it nor the host has them"
+    if unknown := [name for name, file in lacking.items() if not file.sha256]:
+        found += f", but for {', '.join(unknown)}, of which no digest is known"
+    sources = (f"{shelf.file(name).name} from {file.addresses[0]}" for name, file in lacking.items() if file.addresses)
+    return Check(section.name, Status.WARN, found, f"without network, put into {shelf.directory}: {', '.join(sources)}")
 
 
 def _redraws() -> Check:

@@ -59,7 +59,8 @@ class Asked(Plain):
 
 @dataclass(frozen=True)
 class Recipe(Plain):
-    """How a commit was built, as it is told: `edits` are the edited files, each with the reason."""
+    """How a commit was built, as it is told: `edits` are the edited files, each with the reason, `libraries` say where
+    each was taken from."""
 
     compiler: str
     version: str
@@ -73,6 +74,7 @@ class Recipe(Plain):
     patches: tuple[str, ...] = ()
     edits: tuple[str, ...] = ()
     flags: Flags = Flags.PINNED
+    libraries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

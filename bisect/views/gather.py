@@ -104,4 +104,18 @@ def _notes(probes: Sequence[SampleRow]) -> tuple[str, ...]:
 
 def _recipe(recipe: Mapping[str, Any]) -> Recipe:
     edits = [f"{edit['file']}: {edit['why']}" for edit in recipe.get("edits", ())]
-    return Recipe.from_json({**recipe, "compiler": recipe["toolchain"]["release"], "edits": edits})
+    libraries = [_library(one) for one in recipe.get("libraries", ())]
+    return Recipe.from_json(
+        {**recipe, "compiler": recipe["toolchain"]["release"], "edits": edits, "libraries": libraries}
+    )
+
+
+def _library(library: Mapping[str, str]) -> str:
+    """Where a library was taken from."""
+    if library["carried"]:
+        return f"{library['name']} of the tree, {library['carried']}"
+    return (
+        f"{library['name']} of the host, {library['host']}"
+        if library["host"]
+        else (f"{library['name']}, SHA-256 {library['sha256']}")
+    )

@@ -11,10 +11,11 @@ from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
 from cpubisect.base.patches import patches_of
 from cpubisect.base.version import Version
-from cpubisect.builders.build import Edit, Recipe, RepairRule, Toolchain
+from cpubisect.builders.build import Edit, Library, Recipe, RepairRule, Toolchain
 from cpubisect.builders.recipes.matrix_file import (
     EditSection,
     EngineSection,
+    LibrarySection,
     MatrixFile,
     RepairSection,
     Rule,
@@ -107,11 +108,13 @@ class Matrix:
         prefer: str | None = None,
         variant: str = "",
         flags: Flags = Flags.PINNED,
+        libraries: tuple[Library, ...] = (),
     ) -> Recipe:
         """The recipe for one commit whose tree says it is `version`, with one of the installed `toolchains`.
 
         `prefer` names the toolchain to take whatever the rules say; `variant` is `SCREENING` for a recipe that the
-        engine's screening builder carries out; `flags` are whose it is compiled by. Raises UserError if no rule holds
+        engine's screening builder carries out; `flags` are whose it is compiled by, `libraries` what its tree
+        wants. Raises UserError if no rule holds
         for the version, if none of them says what a release build is and that is wanted, or if no toolchain that would
         do is installed.
         """
@@ -152,11 +155,21 @@ class Matrix:
             ),
             variant=variant,
             flags=flags,
+            libraries=libraries,
         )
 
     def screening_builder(self, engine: Engine) -> str | None:
         """The module in `builders/` that makes the engine's cheap builds; None if it has none."""
         return self._section(engine.name).screening
+
+    def libraries(self, engine: Engine) -> tuple[LibrarySection, ...]:
+        """The libraries that trees of an engine may want."""
+        return self._section(engine.name).libraries
+
+    def addresses(self, engine: Engine, name: str) -> tuple[str, ...]:
+        """Where the file of a library, e.g. `boost_1_59_0`, can be fetched from; empty if that is not known."""
+        files = (section.files.get(name) for section in self.libraries(engine))
+        return next((file.addresses for file in files if file), ())
 
     def _digest(self, patch: str) -> str:
         try:

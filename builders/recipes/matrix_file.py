@@ -30,6 +30,16 @@ def _relative_path(text: str) -> str:
     return text
 
 
+def _one_group(pattern: str) -> str:
+    if re.compile(pattern).groups != 1:
+        raise ValueError(f"{pattern!r} must have just one group")
+    return pattern
+
+
+def _known(digest: str) -> str:
+    return "" if digest == "unknown" else digest
+
+
 Regex = Annotated[str, AfterValidator(_regular_expression)]
 TreePath = Annotated[str, AfterValidator(_relative_path)]
 Range = Annotated[VersionRange, BeforeValidator(VersionRange.parse)]
@@ -123,6 +133,33 @@ class VersionFileSection(_Section):
     patterns: Annotated[tuple[Regex, ...], Field(min_length=1)]
 
 
+class WantedSection(_Section):
+    """Where a tree says which release of a library it wants: the first group of the pattern is its name."""
+
+    file: TreePath
+    pattern: Annotated[Regex, AfterValidator(_one_group)]
+
+
+class LibraryFileSection(_Section):
+    """A library's file: addresses to fetch it from, the best first, and its digest, empty where none is known."""
+
+    addresses: tuple[Annotated[str, Field(pattern=r"^https?://\S+$")], ...] = ()
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$|^unknown$"), AfterValidator(_known)]
+
+
+class LibrarySection(_Section):
+    """A library that trees of an engine may want and not carry."""
+
+    name: Annotated[str, Field(pattern=r"^[\w.+-]+$")]
+    wanted: WantedSection
+    header: TreePath
+    carried: tuple[TreePath, ...] = ()
+    host: Annotated[Regex, AfterValidator(_one_group)]
+    part: TreePath
+    option: Annotated[str, Field(pattern=r"\{path\}")]
+    files: dict[Annotated[str, Field(pattern=r"^[\w+-][\w.+-]*$")], LibraryFileSection] = Field(default_factory=dict)
+
+
 class EngineSection(_Section):
     """One engine: where it comes from, and its rules and repairs."""
 
@@ -135,6 +172,7 @@ class EngineSection(_Section):
     builder: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
     screening: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")] | None = None
     workload: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+    libraries: tuple[LibrarySection, ...] = ()
     rules: tuple[Rule, ...] = ()
     repairs: tuple[RepairSection, ...] = ()
 

@@ -61,6 +61,16 @@ class Shop:
         forced = tuple(word for header in self.recipe.forced_includes for word in ("-include", header))
         return (*standard, *self.recipe.cxxflags, *forced, *self.repair_cxxflags)
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Arguments of the build system: those of the recipe, and where its libraries are. A place in the tree is told
+        as it is seen from there, which is the same in all trees."""
+        places = [
+            (one.option, one.carried or one.host or str(one.unpacked(self.settings.libraries)))
+            for one in self.recipe.libraries
+        ]
+        return (*self.recipe.options, *(option.replace("{path}", place) for option, place in places))
+
     def note(self, text: str) -> None:
         """Write a line of our own into the log."""
         with self.log.open("a", encoding="utf-8", errors="replace") as log:

@@ -1,3 +1,4 @@
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -82,6 +83,48 @@ def test_later_rules_override_append_and_merge(tmp_path: Path) -> None:
     assert (both.engine, both.commit, both.version, both.system) == ("toy", "c0ffee", "1.9", "make")
     assert both.toolchain == toolchain("gcc-12")
     assert len({old.key(), both.key(), new.key()}) == 3
+
+
+LIBRARY = """\
+    libraries:
+      - name: part
+        wanted: {file: parts.txt, pattern: '^wants (part_\\d+)$'}
+        header: part.h
+        carried: ["parts/{name}"]
+        host: '^#define PART (\\d+)$'
+        part: include
+        option: PART={path}
+        files:
+          part_1: {addresses: ["https://example.com/part_1.tar.gz"], sha256: unknown}
+"""
+WITH_LIBRARY = TEXT.replace("    rules:\n", f"{LIBRARY}    rules:\n")
+
+
+def test_a_library_whose_digest_is_not_known(tmp_path: Path) -> None:
+    matrix = load(tmp_path, WITH_LIBRARY)
+    (section,) = matrix.libraries(matrix.engine("toy"))
+    assert section.files["part_1"].sha256 == ""
+    assert matrix.addresses(matrix.engine("toy"), "part_1") == ("https://example.com/part_1.tar.gz",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("(part_\\d+)", "part_\\d+", "wanted.pattern: '^wants part_\\\\d+$' must have just one group"),
+        ("PART (\\d+)", "(PART) (\\d+)", "host: '^#define (PART) (\\\\d+)$' must have just one group"),
+        ("file: parts.txt", "file: /etc/passwd", "wanted.file: '/etc/passwd' is not a path inside the tree"),
+        ("option: PART={path}", "option: PART=x", "option: String should match pattern"),
+        ("sha256: unknown", "sha256: 47f1", "files.part_1.sha256: String should match pattern"),
+        (", sha256: unknown", "", "files.part_1.sha256: this key is required"),
+        ("https://example", "file://example", "files.part_1.addresses[0]: String should match pattern"),
+        ("part_1: {", "../part_1: {", "String should match pattern"),
+        ("        header: part.h\n", "", "libraries[0].header: this key is required"),
+    ],
+)
+def test_a_mistake_in_a_library_is_named(tmp_path: Path, old: str, new: str, complaint: str) -> None:
+    assert old in WITH_LIBRARY
+    with pytest.raises(UserError, match=re.escape(complaint)):
+        load(tmp_path, WITH_LIBRARY.replace(old, new))
 
 
 RELEASE = TEXT.replace(
