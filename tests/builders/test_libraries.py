@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_trees import GOOD, commit, recipe_for, settings_in
 
+from cpubisect.base.errors import UserError
 from cpubisect.base.version import Version
 from cpubisect.builders.build import Library, Outcome
 from cpubisect.builders.carry import carry_out
@@ -102,6 +103,13 @@ def test_without_a_published_digest_the_file_must_be_put_in_place_and_is_known_b
     (tmp_path / f"{name}.tar.gz").write_bytes(b"another")
     (second,) = found(wanting(name), tmp_path, tmp_path)
     assert second.sha256 == hashlib.sha256(b"another").hexdigest()
+
+
+def test_what_a_tree_names_can_be_no_other_path(tmp_path: Path) -> None:
+    wanted = SECTIONS[0].wanted.model_copy(update={"pattern": '"(.*)"'})
+    section = SECTIONS[0].model_copy(update={"wanted": wanted})
+    with pytest.raises(UserError, match="cannot be the name of a file"):
+        libraries([section], wanting("../../etc/x"), Shelf(tmp_path), [tmp_path])
 
 
 def test_the_matrix_knows_boost_by_digest_from_two_places() -> None:
