@@ -49,6 +49,10 @@ class StraightPast:
         """Whether it is no later."""
         return int(old) <= int(sha)
 
+    def release(self, sha: str) -> str:
+        """None is one."""
+        return ""
+
     def inside_merge(self, merge: str, parent: str) -> Sequence[Candidates]:
         """There are none."""
         return ()

@@ -14,6 +14,7 @@ from cpubisect.history.names import Commit, Names
 from cpubisect.history.releases import VersionReader
 from cpubisect.history.relevance import Irrelevant
 from cpubisect.history.repository import Repository
+from cpubisect.history.tagged import release_tags
 from cpubisect.search.graph import Graph
 from cpubisect.search.line import join
 from cpubisect.search.verdict import ChangedFile
@@ -68,6 +69,7 @@ class History:
         self.engine = engine
         self._names = Names(self._repository, engine)
         self._reader = VersionReader(self._repository, engine.version_files if engine else ())
+        self._releases: dict[str, str] | None = None
 
     @property
     def path(self) -> Path:
@@ -96,6 +98,12 @@ class History:
     def version_at(self, sha: str) -> Version | None:
         """The release a commit's tree says it belongs to: in MySQL the next one to be cut."""
         return self._reader.versions([sha])[sha]
+
+    def release(self, sha: str) -> str:
+        """The tag, of the engine's tag forms, of the release that a commit is; empty if it is none."""
+        if self._releases is None:
+            self._releases = release_tags(self._repository, self.engine.tags) if self.engine else {}
+        return self._releases.get(sha, "")
 
     def is_dirty(self) -> bool:
         """Whether tracked files of the working tree differ from HEAD (they are never built); False if bare."""

@@ -9,6 +9,7 @@ from cpubisect.base.errors import UserError
 from cpubisect.base.version import Version
 from cpubisect.history.releases import Raise, VersionReader, nearest, ranked_raises
 from cpubisect.history.repository import Repository, checked_name
+from cpubisect.history.tagged import by_form
 
 _ABBREVIATED = re.compile(r"[0-9a-fA-F]{4,64}")
 _FOUND_LISTED = 5
@@ -120,7 +121,7 @@ class Names:
             tag
             for form in self._engine.tags
             for tag in tags
-            if (found := _by_form(form, tag)) and _is_release(found[1], version)
+            if (found := by_form(form, tag)) and _is_release(found[1], version)
         )
         for tag in (*exact, *padded):
             if (sha := self._repository.commit(f"refs/tags/{tag}")) is not None:
@@ -142,7 +143,7 @@ class Names:
 
     def _version(self, name: str) -> tuple[str, Version] | None:
         forms = (*(self._engine.tags if self._engine else ()), "{version}", "v{version}")
-        return next((found for form in forms if (found := _by_form(form, name))), None)
+        return next((found for form in forms if (found := by_form(form, name))), None)
 
     def _lines(self) -> list[tuple[str, str]]:
         if self._heads is None:
@@ -203,20 +204,8 @@ class Names:
         found.update(raised.before for raised in self._raises or ())
         listing = self._repository.text("for-each-ref", "--format=%(refname:strip=2)", "refs/tags")
         for form in self._engine.tags if self._engine else ():
-            found.update(match[1] for tag in listing.splitlines() if (match := _by_form(form, tag)))
+            found.update(match[1] for tag in listing.splitlines() if (match := by_form(form, tag)))
         return found
-
-
-def _by_form(form: str, name: str) -> tuple[str, Version] | None:
-    """The version in a name of a tag form, as written and as parsed."""
-    before, _, after = form.partition("{version}")
-    text = name.removeprefix(before).removesuffix(after)
-    if before + text + after != name or not text[:1].isdigit():
-        return None
-    try:
-        return text, Version.parse(text)
-    except ValueError:
-        return None
 
 
 def _is_release(tagged: Version, wanted: Version) -> bool:

@@ -7,7 +7,7 @@ from functools import partial
 
 from cpubisect.history.relevance import Irrelevant
 from cpubisect.run.estimates import Estimates
-from cpubisect.run.exact import built_before, cost, tell_price, tried_before
+from cpubisect.run.exact import built_before, cost, released, tell_price, tried_before
 from cpubisect.run.loop import Action, Searched, carry_out
 from cpubisect.run.measuring import Lab, Unobservable
 from cpubisect.run.prior import Prior
@@ -105,6 +105,7 @@ class _ChaseSearch:
             shares={line.size - 1: 1.0},
             tried=tried_before(lab, line),
             free=self._estimates.free(),
+            released=released(lab, line),
         )
         self._take_what_is_known()
         most = halvings(sum(1 for weight in self._chase.weights if weight)) + SPARE

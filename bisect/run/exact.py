@@ -38,6 +38,7 @@ class ExactSearch:
             direction=yardstick.direction,
             tried=tried_before(lab, line),
             free=self._estimates.free(),
+            released=released(lab, line),
             settled=frozenset(n for n in range(line.size) if line.built(n) in yardstick.settled),
         )
         self._prior = self._recorded_prior()
@@ -92,6 +93,11 @@ def tell_price(lab: Lab, line: Line, forecast: tuple[float, float], most_builds:
     """So many builds and seconds, by a forecast, and so many builds at most, into the journal."""
     builds, seconds = forecast
     lab.tell(events.Price(builds=round(builds), most_builds=most_builds, seconds=seconds, inside=line.inside))
+
+
+def released(lab: Lab, line: Line) -> frozenset[int]:
+    """The numbers of a line that are built at the commit of a tagged release."""
+    return frozenset(number for number in range(line.size) if lab.history.release(line.built(number)))
 
 
 def tried_before(lab: Lab, line: Line) -> tuple[int, ...]:

@@ -71,6 +71,7 @@ def carry_out(lab: Lab, line: Line, strategy: Strategy) -> Searched:
                 high=high,
                 inside=line.inside,
                 seconds=action.seconds,
+                release=lab.history.release(sha),
             )
         )
         try:

@@ -55,6 +55,9 @@ class Past(Protocol):
     def contains(self, sha: str, old: str) -> bool:
         """Whether a commit contains an `old` one."""
 
+    def release(self, sha: str) -> str:
+        """The tag of the release that a commit is, empty if it is none."""
+
     def inside_merge(self, merge: str, parent: str) -> Sequence[Candidates]:
         """What a merge brought to `parent`, a list for each merged line."""
 

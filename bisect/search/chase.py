@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from cpubisect.search.exact import NEARLY_BEST, SPARE, STRONG_SUSPECT, Measure, Price, halvings
+from cpubisect.search.exact import NEARLY_BEST, RELEASE, SPARE, STRONG_SUSPECT, Measure, Price, halvings
 from cpubisect.search.graph import Graph, members
 from cpubisect.search.signature import HAS
 from cpubisect.search.stats import entropy
@@ -40,7 +40,8 @@ class Chase:
 
     `weights` are the prior weights of the numbers from 1 on, 0 for those that cannot be it; `shares` is what part of
     the step the numbers that were measured show, as a ratio; `dead` maps those that can't be measured to why. `tried`
-    are the numbers that were measured or failed, in that order, and `free` those that cost no build.
+    are the numbers that were measured or failed, in that order, and `free` those that cost no build; `released` are
+    those of tagged releases.
     """
 
     graph: Graph
@@ -49,6 +50,7 @@ class Chase:
     dead: Mapping[int, str] = field(default_factory=dict)
     tried: tuple[int, ...] = ()
     free: frozenset[int] = frozenset()
+    released: frozenset[int] = frozenset()
 
     def with_share(self, number: int, share: float) -> "Chase":
         """The state after a number was measured."""
@@ -135,9 +137,13 @@ def _choose(chase: Chase, left: Sequence[int], pool: Sequence[int], price: Price
     told = entropy([min(1.0, shares[number]) for number in allowed])
     away = _away_from_failures(chase, left)
     rates = {n: float(b) * away(n) / price(n) for n, b in zip(allowed, told, strict=True)}
-    enough = NEARLY_BEST * max(rates.values())
-    near = (number for number in allowed if rates[number] >= enough)
-    best = max(near, key=lambda number: (suspicion(number), rates[number], -longest(number)))
+    most = max(rates.values())
+
+    def is_release(number: int) -> bool:
+        return number in chase.released and rates[number] >= RELEASE * most
+
+    near = (number for number in allowed if rates[number] >= NEARLY_BEST * most)
+    best = max(near, key=lambda number: (suspicion(number), is_release(number), rates[number], -longest(number)))
     return best, shares[best]
 
 

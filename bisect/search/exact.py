@@ -28,6 +28,12 @@ STRONG_SUSPECT, NEARLY_BEST = 8.0, 0.7
 """A candidate of so many times the average weight is measured before others, or the one before it, where that tells at
 least this part of what the best measurement does per second."""
 
+RELEASE = 0.95
+"""The commit of a tagged release is measured in place of any other if it tells at least this part of what the best
+measurement does per second: releases are what has been built before, and what is asked about. With equal
+prices and weights a quarter of an interval, around its middle, tells that much; and since every measurement still tells
+RELEASE of what it could, a search takes in the mean at most 1 / RELEASE times what it takes without releases."""
+
 Weigh = Callable[[int, int], Sequence[float]]
 """From two measured numbers to the prior weights of the numbers after the first, up to the second."""
 
@@ -41,8 +47,8 @@ class State:
 
     `dead` maps an unobservable number to why (its first error line); `min_step` is the smallest step wanted, in percent
     of the good end's total; `direction` is +1 to find regressions and -1 for improvements. `tried` are the numbers that
-    were measured or failed between the ends, in that order, and `free` those that cost no build; steps up to `settled`
-    numbers are known.
+    were measured or failed between the ends, in that order, and `free` those that cost no build; `released` are
+    those that are built at a tagged release; steps up to `settled` numbers are known.
     """
 
     size: int
@@ -53,6 +59,7 @@ class State:
     tried: tuple[int, ...] = ()
     free: frozenset[int] = frozenset()
     settled: frozenset[int] = frozenset()
+    released: frozenset[int] = frozenset()
 
     def with_cost(self, number: int, cost: Cost) -> "State":
         """The state after a number was measured."""
@@ -204,8 +211,8 @@ def split_point(
 
     What it tells is the entropy of that part, in bits: a measurement says on which side the step is. Among nearly equal
     ones a strong suspect or the commit before it comes first: that is often the whole search (Findit tests its suspect
-    and the parent first, and needs two builds instead of five). A binary that is there already is taken although it
-    halves less well.
+    and the parent first, and needs two builds instead of five). A release comes next, if it tells RELEASE of the best. A
+    binary that is there already is taken although it halves less well.
 
     A commit next to one that can't be built is likely no better: its worth grows with the distance, relative to the
     length of the interval (an exponential with the scale of an eighth of it), so that the ends of an unbuildable
@@ -234,8 +241,13 @@ def split_point(
     pool = allowed or alive
     bits = entropy([shares[n] / whole if whole else 0.0 for n in pool])
     rates = {n: float(b) * away_from_failures(n) / price(n) for n, b in zip(pool, bits, strict=True)}
-    enough = NEARLY_BEST * max(rates.values())
-    best = max((n for n in pool if rates[n] >= enough), key=lambda n: (suspicion(n), rates[n], -off_middle(n)))
+    most = max(rates.values())
+
+    def is_release(number: int) -> bool:
+        return number in state.released and rates[number] >= RELEASE * most
+
+    near = (n for n in pool if rates[n] >= NEARLY_BEST * most)
+    best = max(near, key=lambda n: (suspicion(n), is_release(n), rates[n], -off_middle(n)))
     return best, shares[best] / whole if whole else 0.0
 
 

@@ -37,7 +37,7 @@ class Commit:
     first time if it `mends`, or crash when it is probed (`crashes`). `variables` are its server's; `paths` are what it
     changes; `compiled` is what its build was made from, empty if that is not known; `words` are what its diff names;
     `refuses` are the variables, with values, that its server does not start with; `others` are its costs in other
-    metrics than instructions and CPU time.
+    metrics than instructions and CPU time; `tag` is that of the release that it is, if it is one.
     """
 
     cost: float | Mapping[str, float] = 1000.0
@@ -52,6 +52,7 @@ class Commit:
     words: frozenset[str] = frozenset()
     refuses: frozenset[tuple[str, str]] = frozenset()
     others: Mapping[str, float] = field(default_factory=dict)
+    tag: str = ""
 
 
 Commits = Mapping[str, Commit]
@@ -88,6 +89,10 @@ class ScriptedPast:
     def contains(self, sha: str, old: str) -> bool:
         """Whether one is the other or among its ancestors."""
         return old in self._contained(sha)
+
+    def release(self, sha: str) -> str:
+        """As the script says."""
+        return self._commits[sha].tag
 
     def inside_merge(self, merge: str, parent: str) -> tuple[Candidates, ...]:
         """The merged lines."""

@@ -107,7 +107,8 @@ class Suspects(Event):
 @dataclass(frozen=True)
 class Next(Event):
     """The commit that is measured next, the `number` of so many on its line, and why; in an exact search the step is
-    between `low` and `high`. Its build is expected to take so many `seconds`; None if its binary is there."""
+    between `low` and `high`. Its build is expected to take so many `seconds`; None if its binary is there. `release` is
+    its tag if it is a tagged release."""
 
     kind = "next"
     sha: str = ""
@@ -118,10 +119,12 @@ class Next(Event):
     high: str | None = None
     inside: tuple[str, ...] = ()
     seconds: float | None = None
+    release: str = ""
 
     def _sentence(self) -> str:
         build = f", likely built in {span(self.seconds)}" if self.seconds else ""
-        return f"next: {self.sha[:12]} ({self.number} of {self.of}{build}): {self.why}"
+        release = f" = {self.release}" if self.release else ""
+        return f"next: {self.sha[:12]}{release} ({self.number} of {self.of}{build}): {self.why}"
 
 
 @dataclass(frozen=True)
