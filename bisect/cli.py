@@ -103,6 +103,10 @@ def main() -> None:
               help="Smallest step to look for [default: a tenth of the whole difference, at least 0.5, "
               "or more of what is simulated].")  # fmt: skip
 @click.option("--first", is_flag=True, help="The largest step is enough: do not look for smaller ones after it.")
+@click.option(
+    "--both-sides", is_flag=True,
+    help="Where GOOD is on a branch of its own: search also what that saved since the fork point.",
+)  # fmt: skip
 @click.option("--toolchain", help="Build everything with this one, e.g. gcc-12 [default: the matrix chooses].")
 @click.option("--matrix", type=click.Path(path_type=Path), help="Your own compiler-matrix.yaml.")
 @click.option("--jobs", type=click.IntRange(1), default=lambda: os.cpu_count() or 1, help="Compile so many at once.")
@@ -121,6 +125,7 @@ def start(as_json: bool, quiet: bool, **options: Any) -> None:
       bisect start 5.6.21 5.6.27 --test point-query --test insert
       bisect start 5.5.8 5.6.10 --test point-query --defaults server --first
       bisect start 5.6.51 5.7.44 --test point-query --flags release
+      bisect start 5.6.51 5.7.44 --test point-query --both-sides
     """
     from cpubisect.service.ask import Ask, ask
     from cpubisect.service.launch import begin

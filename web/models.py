@@ -330,6 +330,7 @@ class Request(BaseModel):
     settings: dict[str, str] = Field(default={}, description="parameters of the tests, as with --set")
     min_step: float | None = Field(default=None, ge=0.001, le=1000, description="percent")
     first: bool = Field(default=False, description="the largest step is enough")
+    both_sides: bool = Field(default=False, description="search also what good's own branch saved since the fork point")
     toolchain: str | None = Field(default=None, max_length=100)
     flags: str = Field(
         default="pinned",

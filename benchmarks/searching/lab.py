@@ -17,6 +17,7 @@ from cpubisect.search.events import Event
 from cpubisect.search.graph import Graph, Node
 from cpubisect.search.line import Line
 from cpubisect.search.question import Question
+from cpubisect.search.sides import Side
 from cpubisect.search.suspects import Suspicion
 from searching.host import Host
 
@@ -85,6 +86,7 @@ class SimulatedLab:
     irrelevant = ()
     expected_spread = 0.0
     redraws = ""
+    side = Side.BAD
 
     def __init__(self, host: Host) -> None:
         self.host = host
@@ -97,6 +99,10 @@ class SimulatedLab:
         self._probes: dict[tuple[str, Purpose], list[ProbeRow]] = {}
         self._series: dict[Purpose, list[tuple[str, ProbeRow]]] = {}
         self._clocked: list[tuple[str, ProbeRow]] = []
+
+    def on_good_side(self, question: Question) -> "SimulatedLab":
+        """Never asked for: a straight history has no fork point."""
+        raise AssertionError("a straight history has no fork point")
 
     def build(self, sha: str) -> BuildRow:
         """The first time takes the host's time; raises Unobservable."""

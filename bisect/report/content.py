@@ -1,6 +1,6 @@
 """PURE: what a report says, section by section; the same in every form."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 
 from cpubisect.base.metrics import CPU, INSTRUCTIONS, METRICS, digits
@@ -9,6 +9,7 @@ from cpubisect.report.finding import finding
 from cpubisect.report.recipes import builds
 from cpubisect.report.words import FLAGS, command, joined, reproduce, short, verdicts
 from cpubisect.search.ends import ChangedVariable
+from cpubisect.search.sides import Side, Sides
 from cpubisect.search.stats import Step
 from cpubisect.search.verdict import Culprit, FunctionChange, Group, Verdict, prefix
 from cpubisect.views.bisection import Bisection, Built
@@ -18,6 +19,7 @@ TOP_FUNCTIONS = 15
 MOST_FILES = 20
 MOST_VARIABLES = 40
 MOST_OF_GROUP = 20
+FUNCTIONS_IN_SHORT = 3
 
 
 def content_of(told: Bisection) -> Content:
@@ -37,12 +39,37 @@ def sections(told: Bisection) -> list[Section]:
         for test, found in culprits(told)
         for section in about(found, told.metric.counted, prefix(test, told.tests))
     ]
-    return own + rest(told)
+    return by_step(told) + own + rest(told)
 
 
 def culprits(told: Bisection) -> list[tuple[str, Culprit]]:
     """All culprits, each with its test."""
     return [(test, found) for test, verdict in verdicts(clean(told)) for found in verdict.culprits]
+
+
+def by_step(told: Bisection) -> list[Section]:
+    """All culprits of each test at one glance, the largest part first; none where one test has at most one."""
+    found = [(test, verdict) for test, verdict in verdicts(clean(told))]
+    several = len(told.tests) > 1
+    if not several and sum(len(verdict.culprits) for _, verdict in found) < 2:
+        return []
+    rows = [row for test, verdict in found for row in _by_step(verdict, test if several else "")]
+    titles = [Column("culprit", loose=True), Column("step", right=True), Column("share", right=True)]
+    columns = (*([Column("test")] if several else []), *titles, Column("functions that changed most", loose=True))
+    return [Section("In short", (Table(columns, tuple(rows)),))]
+
+
+def _by_step(verdict: Verdict, test: str) -> Iterator[tuple[str, ...]]:
+    """The rows of one test, which begin with its name if there are several."""
+    named = (test,) if test else ()
+    if not verdict.found:
+        yield (*named, str(verdict.kind), "", "", "")
+    for culprit, step in verdict.found:
+        mark = " (good's branch)" if culprit.side is Side.GOOD else ""
+        share = "" if culprit.share is None else f"{culprit.share * 100:.0f} %"
+        grown = [one.function for one in culprit.functions if (one.after - one.before) * step.percent > 0]
+        functions = ", ".join(grown[:FUNCTIONS_IN_SHORT])
+        yield (*named, f"{culprit.release or culprit.sha[:12]}{mark}", f"{step.percent:+.2f} %", share, functions)
 
 
 def rest(told: Bisection) -> list[Section]:
@@ -70,7 +97,8 @@ def _answer(told: Bisection, test: str, verdict: Verdict) -> list[Section]:
     """What else is to be said of one test's verdict, its name before each title if there are others."""
     found, name = [], prefix(test, told.tests)
     for group in verdict.groups:
-        found.append(Section(f"{name}One of {len(group.commits)} commits", tuple(_group(group))))
+        where = " on good's own branch" if group.side is Side.GOOD else ""
+        found.append(Section(f"{name}One of {len(group.commits)} commits{where}", tuple(_group(group))))
     if verdict.defaults:
         rows = tuple(
             (
@@ -90,11 +118,23 @@ def _answer(told: Bisection, test: str, verdict: Verdict) -> list[Section]:
             Column("its step with its parent's value"),
         )
         found.append(Section(f"{name}Defaults that explain the step", (Table(columns, rows),)))
+    if verdict.sides:
+        found.append(Section(f"{name}Since the fork point {verdict.sides.fork[:12]}", (_sides(verdict.sides),)))
     if verdict.ends:
         found.append(Section(f"{name}Good against bad", (steps(verdict.ends),)))
     if notes := _notes(told, test, verdict):
         found.append(Section(f"{name}Notes", tuple(Paragraph(note) for note in notes)))
     return found
+
+
+def _sides(sides: Sides) -> Table:
+    """What each side made of the difference."""
+    columns = (Column("side"), *(Column(title, right=True) for title in ("since the fork", "99 % interval", "share")))
+    rows = (("good", sides.good, sides.good_share), ("bad", sides.bad, sides.bad_share))
+    return Table(
+        columns,
+        tuple((name, f"{own.percent:+.2f} %", _interval(own), f"{share * 100:.0f} %") for name, own, share in rows),
+    )
 
 
 def about(culprit: Culprit, counted: str, name: str = "", most_functions: int = TOP_FUNCTIONS) -> list[Section]:
@@ -153,8 +193,10 @@ def _identity(culprit: Culprit) -> Facts:
     share, probability = culprit.share, culprit.probability
     return facts(
         [
+            ("release", culprit.release),
             ("commit", culprit.sha),
-            ("parent", culprit.parent),
+            ("parent", " = ".join(filter(None, (culprit.parent, culprit.parent_release)))),
+            ("side", "good's own branch, since the fork point" if culprit.side is Side.GOOD else ""),
             ("author", f"{culprit.author}, {culprit.date}"),
             *(("inside", f"merge {merge}") for merge in culprit.inside),
             ("share", "" if share is None else f"{share * 100:.0f} % of the whole difference between good and bad"),

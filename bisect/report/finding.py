@@ -3,6 +3,7 @@
 from statistics import fmean
 
 from cpubisect.base.metrics import CPU, INSTRUCTIONS, L1_MISSES, LL_MISSES, MISPREDICTIONS, digits
+from cpubisect.search.sides import Side
 from cpubisect.search.stats import Step
 from cpubisect.search.verdict import Culprit, Verdict
 from cpubisect.views.bisection import Bisection
@@ -30,11 +31,22 @@ def _told(told: Bisection, test: str, verdict: Verdict) -> list[str]:
     more = "more" if step.percent > 0 else "less"
     others = len(verdict.found) - 1
     also = f" {others} more with smaller shares {'is' if others == 1 else 'are'} below." if others else ""
+    where = f" on {told.good.called}'s own branch" if first.side is Side.GOOD else ""
     answer = (
-        f"{told.engine}, {test}: {abs(step.percent):.2f} % {more} {_PER_QUERY[verdict.metric]} since commit "
-        f"{first.sha[:12]} “{first.subject}” ({first.date}).{also}"
+        f"{told.engine}, {test}: {abs(step.percent):.2f} % {more} {_PER_QUERY[verdict.metric]} since {_called(first)} "
+        f"({first.date}){where}.{also}"
     )
-    return [answer, _confirmed(told, test, verdict.metric, first, step)]
+    said = [answer, _confirmed(told, test, verdict.metric, first, step)]
+    if verdict.sides:
+        sides = verdict.sides.sentence(told.good.called, told.bad.called, verdict.metric)
+        said.append(f"{sides[0].upper()}{sides[1:]}.")
+    return said
+
+
+def _called(culprit: Culprit) -> str:
+    if not culprit.release:
+        return f"commit {culprit.sha[:12]} “{culprit.subject}”"
+    return f"release {culprit.release}, commit {culprit.sha[:12]}"
 
 
 def _confirmed(told: Bisection, test: str, metric: str, culprit: Culprit, step: Step) -> str:
@@ -49,8 +61,9 @@ def _confirmed(told: Bisection, test: str, metric: str, culprit: Culprit, step: 
         share = (
             f". It is {culprit.share * 100:.0f} % of the difference between {told.good.called} and {told.bad.called}"
         )
+    before = f"its parent {culprit.parent_release or culprit.parent[:12]}"
     how = "in interleaved rounds" if metric == CPU else "repeatedly"
     return (
-        f"Confirmed by building this commit and its parent {culprit.parent[:12]} alike and measuring both "
-        f"{how}{counted}{between}{share}."
+        f"Confirmed by building this {'release' if culprit.release else 'commit'} and {before} alike and measuring "
+        f"both {how}{counted}{between}{share}."
     )

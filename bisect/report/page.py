@@ -10,7 +10,7 @@ from cpubisect.draw.look import FONT_RULE, dark_rules
 from cpubisect.records.registry import Registry
 from cpubisect.report.blocks import Code, Section, clean
 from cpubisect.report.charts import Drawn, along_commits, flame, steps
-from cpubisect.report.content import about, culprits, opening, rest
+from cpubisect.report.content import about, by_step, culprits, opening, rest
 from cpubisect.report.recipes import rests_on
 from cpubisect.report.words import joined
 from cpubisect.search.verdict import Culprit, prefix
@@ -73,6 +73,7 @@ def as_html(registry: Registry, told: Bisection) -> str:
         told=clean(told),
         tests=joined(told.tests),
         opening=opening(told),
+        short=by_step(told),
         commits=[_commits(registry, told, test) for test in told.tests],
         culprits=found,
         sections=_with_diffs(registry, told, rest(told)),

@@ -6,6 +6,8 @@ from math import isfinite
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import CPU, INSTRUCTIONS, SIMULATED, Counter
 from cpubisect.report.words import verdicts
+from cpubisect.search.question import Find
+from cpubisect.search.sides import Side
 from cpubisect.search.stats import Step
 from cpubisect.search.verdict import Culprit, Kind, Verdict
 from cpubisect.views.bisection import Bisection
@@ -52,7 +54,8 @@ def cases(told: Bisection) -> list[Case]:
 def _culprit(told: Bisection, test: str, metric: str, culprit: Culprit, recorded: Step) -> Case:
     title = f"{test}: culprit {culprit.sha[:12]} against its parent {culprit.parent[:12]}"
     least = min(ENDS_ONLY, max(0.001, round(abs(recorded.percent) / 2, 3)))
-    return _case(told, test, title, (culprit.parent, culprit.sha), metric, recorded, least)
+    find = told.find.opposite if culprit.side is Side.GOOD else told.find
+    return _case(told, test, title, (culprit.parent, culprit.sha), metric, recorded, least, find)
 
 
 def _ends(told: Bisection, test: str, verdict: Verdict) -> Case:
@@ -60,11 +63,18 @@ def _ends(told: Bisection, test: str, verdict: Verdict) -> Case:
     metric = verdict.metric or next((metric for metric in SHARE if metric in verdict.ends), INSTRUCTIONS)
     recorded = verdict.ends.get(metric, Step(0.0, 0.0, 0.0, 0.0))
     title = f"{test}: bad {told.bad.called} against good {told.good.called}"
-    return _case(told, test, title, (told.good.sha, told.bad.sha), metric, recorded, ENDS_ONLY)
+    return _case(told, test, title, (told.good.sha, told.bad.sha), metric, recorded, ENDS_ONLY, told.find)
 
 
 def _case(
-    told: Bisection, test: str, title: str, pair: tuple[str, str], metric: str, recorded: Step, min_step: float
+    told: Bisection,
+    test: str,
+    title: str,
+    pair: tuple[str, str],
+    metric: str,
+    recorded: Step,
+    min_step: float,
+    find: Find,
 ) -> Case:
     half = (recorded.high - recorded.low) / 2 if recorded.bounded else 0.0
     return Case(
@@ -76,13 +86,13 @@ def _case(
         low=recorded.low if isfinite(recorded.low) else None,
         high=recorded.high if isfinite(recorded.high) else None,
         tolerance=round(max(half, abs(recorded.percent) * SHARE[metric], FLOOR[metric]), 3),
-        options=_options(told, test, pair[1], metric, min_step),
+        options=_options(told, test, pair[1], metric, min_step, find),
     )
 
 
-def _options(told: Bisection, test: str, sha: str, metric: str, min_step: float) -> tuple[str, ...]:
+def _options(told: Bisection, test: str, sha: str, metric: str, min_step: float, find: Find) -> tuple[str, ...]:
     """All settings as they were, also those left to their defaults: a default may be another one by then."""
-    words = ["--test", test, "--engine", told.engine, "--find", told.find.value]
+    words = ["--test", test, "--engine", told.engine, "--find", find.value]
     words += ["--metric", "cpu" if metric == CPU else metric.removesuffix("/query"), "--min-step", str(min_step)]
     # Where a counter without functions had counted, any other will do: what is compared are steps.
     if metric == INSTRUCTIONS and told.counter is not None and Counter(told.counter).tells_functions:

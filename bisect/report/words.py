@@ -53,6 +53,7 @@ def reproduce(asked: Asked) -> list[str]:
         words += ["--flags", asked.flags.value]
     implied = SIMULATED.get(asked.metric.counted)
     words += [f"--{simulation}" for simulation in asked.simulations if simulation is not implied]
+    words += [option for option, wanted in (("--first", asked.first), ("--both-sides", asked.both_sides)) if wanted]
     for name, setting in sorted(asked.given.items()):
         words += ["--set", f"{name}={setting}"]
     return words

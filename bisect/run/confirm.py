@@ -72,9 +72,9 @@ class Whole:
     difference: float
 
     @classmethod
-    def of(cls, searched: Searched, percent: float) -> Self:
-        """That of a line that was searched, bad being so many percent above good."""
-        return cls(searched.start, searched.end - searched.end / (1 + percent / 100))
+    def of(cls, start: float, end: float, percent: float, part: float) -> Self:
+        """That of a line with these costs, whose ends are so many percent apart, which is a part of the whole."""
+        return cls(start, (end - end / (1 + percent / 100)) / part)
 
 
 class Confirmer:
@@ -180,6 +180,7 @@ class Confirmer:
                 percent=culprit.steps[metric].percent,
                 metric=metric,
                 share=culprit.share or 0.0,
+                release=culprit.release,
             )
         )
 
@@ -412,6 +413,9 @@ class Confirmer:
             files=tuple(files[:FILES_KEPT]),
             more_files=max(0, len(files) - FILES_KEPT),
             variables=changed_variables(self._lab.variables(parent), self._lab.variables(sha)),
+            release=self._lab.history.release(sha),
+            parent_release=self._lab.history.release(parent),
+            side=self._lab.side,
         )
 
     def _group(self, searched: Searched, found: Found, why: str, *, unmeasured: bool = False) -> Group:
@@ -425,6 +429,7 @@ class Confirmer:
             percent=found.percent * searched.start / self._whole.start,
             why=why,
             inside=line.inside,
+            side=self._lab.side,
         )
 
 

@@ -32,6 +32,7 @@ from cpubisect.search.ends import Counts, Plan, Regime, Yardstick, counting_plan
 from cpubisect.search.exact import State, expected_builds, largest_change
 from cpubisect.search.line import Line
 from cpubisect.search.question import MetricChoice
+from cpubisect.search.sides import Side, Sides, less
 from cpubisect.search.stats import Step, step
 
 END_REPEATS = 2
@@ -50,8 +51,9 @@ LEAST_SHARE = 0.25
 @dataclass(frozen=True)
 class ToSearch:
     """The ends differ as was asked: the line between them is to be searched, by a yardstick, for what adds up to the
-    whole `change`. It begins at `fork` if good is on a branch of its own; `restored` says whether changed defaults of
-    the servers explain it."""
+    whole `change`, which is a `part` (a ratio) of the difference between good and bad where only one side of it is
+    searched. It begins at `fork` if good is on a branch of its own, `sides` then say what is on which side of that, and
+    `restored` says whether changed defaults of the servers explain it."""
 
     line: Line
     yardstick: Yardstick
@@ -59,6 +61,8 @@ class ToSearch:
     seen: Seen
     fork: str | None = None
     restored: Restored = NOTHING_RESTORED
+    sides: Sides | None = None
+    part: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -99,12 +103,15 @@ def examine(lab: Lab) -> Outcome | ToSearch:
         )
     )
     if change.percent * yardstick.direction < 0:
-        other = _other_way(lab, ToSearch(line, yardstick, change, seen))
+        other = _other_way(lab, ToSearch(line, yardstick, change, seen, fork))
         if not isinstance(other, ToSearch):
             return other
         yardstick, change, seen = other.yardstick, other.change, other.seen
-    if fork and not _differs_after_fork(lab, fork, yardstick):
-        return AtFork(seen, metric, fork)
+    sides = None
+    if fork:
+        sides, differs = _since_fork(lab, fork, yardstick, change)
+        if not differs:
+            return AtFork(seen, metric, fork, sides)
     restored = explain_by_defaults(lab, good, bad, metric) if yardstick.regime is Regime.EXACT else NOTHING_RESTORED
     if restored.tried:
         lab.tell(
@@ -114,7 +121,7 @@ def examine(lab: Lab) -> Outcome | ToSearch:
                 explaining=tuple(one.variable for one in restored.explaining),
             )
         )
-    return ToSearch(line, yardstick, change, seen, fork, restored)
+    return ToSearch(line, yardstick, change, seen, fork, restored, sides)
 
 
 def _other_way(lab: Lab, task: ToSearch) -> Outcome | ToSearch:
@@ -130,7 +137,10 @@ def _other_way(lab: Lab, task: ToSearch) -> Outcome | ToSearch:
             again = _examine_redrawn(lab, turned, lab.question.good_sha)
             if not isinstance(again, ToSearch):
                 return again
-    return OtherWay(task.seen, yardstick.metric, task.change)
+    sides = None
+    if task.fork and yardstick.regime is Regime.EXACT:
+        sides, _ = _since_fork(lab, task.fork, yardstick, task.change)
+    return OtherWay(task.seen, yardstick.metric, task.change, sides)
 
 
 def _range(lab: Lab) -> tuple[Line, str | None]:
@@ -138,14 +148,13 @@ def _range(lab: Lab) -> tuple[Line, str | None]:
     candidates = lab.history.candidates(lab.question.good_sha, lab.question.bad_sha)
     line = main_line(lab, candidates)
     lab.record_line(line)
-    lab.tell(
-        events.Range(
-            candidates=len(line.commits()) - 1,
-            classes=line.size - 1,
-            fork=candidates.fork,
-            expected_builds=expected_builds(line.size) + (1 if candidates.fork else 0),
-        )
-    )
+    size, classes = len(line.commits()) - 1, line.size - 1
+    builds = expected_builds(line.size) + (1 if candidates.fork else 0)
+    if lab.side is Side.GOOD:
+        fork = lab.question.good_sha
+        lab.tell(events.GoodSide(fork=fork, candidates=size, classes=classes, expected_builds=builds))
+    else:
+        lab.tell(events.Range(candidates=size, classes=classes, fork=candidates.fork, expected_builds=builds))
     return line, candidates.fork
 
 
@@ -219,7 +228,7 @@ def _clocked_as(lab: Lab, visible: Mapping[str, float], *, redrawn: bool) -> _Di
     question = lab.question
     floor = question.min_step or 0.0
     found = _clock_until_sure(
-        lab, question.good_sha, Purpose.CLOCK, lambda now: visible_at(now.error) < floor, redrawn=redrawn
+        lab, question.good_sha, _of_ends(lab), lambda now: visible_at(now.error) < floor, redrawn=redrawn
     )
     change, least = found.cpu, visible_at(found.error)
     visible = {**visible, CPU: max(floor, least)}
@@ -229,9 +238,17 @@ def _clocked_as(lab: Lab, visible: Mapping[str, float], *, redrawn: bool) -> _Di
     return _Difference(visible, change, replace(_yardstick(lab, CPU, Regime.NOISY, plan), redrawn=redrawn))
 
 
+def _of_ends(lab: Lab) -> Purpose:
+    """What rounds of CPU time of the ends are for: good's side has some of its own, for good was read beside bad."""
+    question = lab.question
+    return Purpose.CLOCK if lab.side is Side.BAD else Purpose.clock(question.good_sha, question.bad_sha)
+
+
 def was_redrawn(lab: Lab) -> bool:
-    """Whether the search had already begun to read binaries that are linked anew before it was interrupted."""
-    return any(row.purpose == Purpose.CLOCK.linked(row.purpose.link) for _, row in lab.clocked() if row.purpose.link)
+    """Whether the search had already begun to read binaries that are linked anew before it was interrupted: it begins
+    with the ends."""
+    linked = (row.purpose for sha, row in lab.clocked() if row.purpose.link and sha == lab.question.bad_sha)
+    return any(purpose == _of_ends(lab).linked(purpose.link) for purpose in linked)
 
 
 def examine_redrawn(lab: Lab, task: ToSearch) -> Outcome | ToSearch:
@@ -242,19 +259,20 @@ def examine_redrawn(lab: Lab, task: ToSearch) -> Outcome | ToSearch:
 
 def _examine_redrawn(lab: Lab, task: ToSearch, start: str) -> Outcome | ToSearch:
     yardstick, ends = task.yardstick, (start, lab.question.bad_sha)
-    found = _clock_until_sure(lab, ends[0], Purpose.CLOCK, lambda now: False, redrawn=True)
+    found = _clock_until_sure(lab, ends[0], _of_ends(lab), lambda now: False, redrawn=True)
     least = visible_at(found.error)
     seen = replace(task.seen, visible={**task.seen.visible, yardstick.metric: least})
     floor = lab.question.min_step or 0.0
     wanted = found.cpu.percent * yardstick.direction
     if found.sigmas * yardstick.direction < GATE_SIGMAS or wanted < floor:
-        before = Beside(*(lab.probes(sha, Purpose.CLOCK, 0) for sha in ends))
+        before = Beside(*(lab.probes(sha, _of_ends(lab), 0) for sha in ends))
         apart = (before.cpu.percent - found.cpu.percent) / math.hypot(before.error, found.error)
         if apart * yardstick.direction >= LAYOUT_SIGMAS:
             return OnlyLayout(seen, yardstick.metric, before.cpu, found.cpu, len(found.after))
         return NotReproduced(seen, yardstick, task.change, found.cpu.percent, False, task.fork)
     redrawn = replace(yardstick, redrawn=True, min_step=floor or wanted * LEAST_SHARE)
-    return replace(task, yardstick=redrawn, change=found.cpu)
+    # What the sides are was read in binaries as they were built.
+    return replace(task, yardstick=redrawn, change=found.cpu, sides=None)
 
 
 def _yardstick(lab: Lab, metric: str, regime: Regime, plan: Plan) -> Yardstick:
@@ -275,18 +293,22 @@ def _clock_until_sure(
     return clock_rounds(lab, (one, lab.question.bad_sha), purpose, CLOCK_ROUNDS, enough, redrawn=redrawn)
 
 
-def _differs_after_fork(lab: Lab, fork: str, yardstick: Yardstick) -> bool:
-    """Whether there is, or in CPU time may be, a step from the fork point to bad."""
+def _since_fork(lab: Lab, fork: str, yardstick: Yardstick, change: Step) -> tuple[Sides, bool]:
+    """What each side changed since the fork point, bad being a `change` from good, and whether there is, or in CPU time
+    may be, a step from the fork point to bad."""
     if yardstick.regime is Regime.EXACT:
-        ends = (fork, lab.question.bad_sha)
-        before, after = rounds(lab, ends, Purpose.SEARCH, max(END_REPEATS, yardstick.repeats))
-        change = step(counted(before, yardstick.metric), counted(after, yardstick.metric))
-        return yardstick.direction * change.percent >= yardstick.min_step
+        trio = (fork, lab.question.good_sha, lab.question.bad_sha)
+        read = rounds(lab, trio, Purpose.SEARCH, max(END_REPEATS, yardstick.repeats))
+        before, good, bad = (counted(rows, yardstick.metric) for rows in read)
+        to_bad = step(before, bad)
+        sides = Sides.of(fork, step(before, good), to_bad, yardstick.min_step)
+        return sides, yardstick.direction * to_bad.percent >= yardstick.min_step
 
     def none(found: Beside) -> bool:
         return ruled_out(found.cpu, yardstick.direction, yardstick.min_step)
 
-    return not none(_clock_until_sure(lab, fork, Purpose.clock(fork), none, redrawn=yardstick.redrawn))
+    found = _clock_until_sure(lab, fork, Purpose.clock(fork), none, redrawn=yardstick.redrawn)
+    return Sides.of(fork, less(found.cpu, change), found.cpu, yardstick.min_step), not none(found)
 
 
 def _end_steps(lab: Lab) -> dict[str, Step]:

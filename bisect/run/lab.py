@@ -33,6 +33,7 @@ from cpubisect.search import events
 from cpubisect.search.events import Event, Watch
 from cpubisect.search.line import Line
 from cpubisect.search.question import Question
+from cpubisect.search.sides import Side
 from cpubisect.search.suspects import Suspicion
 from cpubisect.workloads.catalog import workload_of
 from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, Test
@@ -49,7 +50,8 @@ class HostLab:
     """This host's lab: carries out builds and probes of one bisection, one at a time, for one of its tests.
 
     What does not change during a bisection is here: its question with everything that is needed to answer it. `tests`
-    are all of the question's, `test` is the one that is being answered; `watch` is told what happens.
+    are all of the question's, `test` is the one that is being answered; `watch` is told what happens; `side`
+    says on which way from the fork point commits are searched.
     """
 
     bisection: int
@@ -64,6 +66,7 @@ class HostLab:
     home: Home
     store: Store
     watch: Watch
+    side: Side = Side.BAD
     _built: dict[str, BuildRow] = field(default_factory=dict, repr=False)
     _twins: dict[str, str] = field(default_factory=dict, repr=False)
     _undrawn: dict[str, str] = field(default_factory=dict, repr=False)
@@ -74,6 +77,10 @@ class HostLab:
     def beside(self, test: Test) -> "HostLab":
         """The same lab for another test of the question: what one has built, the other has."""
         return replace(self, test=test)
+
+    def on_good_side(self, question: Question) -> "HostLab":
+        """The same lab for the way from the fork point to good: what was built and probed, both have."""
+        return replace(self, question=question, side=Side.GOOD)
 
     @property
     def test_name(self) -> str:
@@ -421,15 +428,16 @@ class HostLab:
     def record_line(self, line: Line) -> None:
         """Remember which commits a line has and which of them share a binary."""
         rows = [(sha, group[0], line.subjects.get(sha, "")) for group in line.classes for sha in group]
-        self.store.set_candidates(self.bisection, line.name, rows)
+        self.store.set_candidates(self.bisection, line.path(self.side), rows)
 
     def record_suspects(self, line: Line, found: Mapping[str, Suspicion]) -> None:
         """Remember the ranking of a line's commits."""
-        recorded = {sha: position for _, position, sha, _, _ in self.store.candidates(self.bisection, line.name)}
+        path = line.path(self.side)
+        recorded = {sha: position for _, position, sha, _, _ in self.store.candidates(self.bisection, path)}
         # A class that is looked at commit by commit is no line of its own in the store.
         if tuple(recorded) == line.commits():
             rows = [SuspectRow(recorded[sha], sha, one.weight, one.because) for sha, one in found.items()]
-            self.store.set_suspects(self.bisection, line.name, rows)
+            self.store.set_suspects(self.bisection, path, rows)
 
     def fresh_counts(self, sha: str) -> list[ProbeRow]:
         """The counts of a commit that were made to confirm a step, its own or the one after it, so far."""

@@ -21,6 +21,7 @@ from cpubisect.search.events import Event
 from cpubisect.search.graph import Graph
 from cpubisect.search.line import Line
 from cpubisect.search.question import Question
+from cpubisect.search.sides import Side
 from cpubisect.search.stats import Step, step, widened
 from cpubisect.search.suspects import Suspicion
 from cpubisect.search.variables import Setting
@@ -82,7 +83,8 @@ class Lab(Protocol):
 
     `bisection` is its number, `test_name` the test; `counts_instructions` says whether they can be counted here;
     `expected_spread` how far counts of one build are known to differ, in percent; `redraws` why builds cannot be linked
-    in other orders here, in one line, empty if they can; `irrelevant` are globs of paths that cannot change a binary.
+    in other orders here, in one line, empty if they can; `irrelevant` are globs of paths that cannot change a binary;
+    `side` says on which way from the fork point it works.
     """
 
     @property
@@ -101,6 +103,11 @@ class Lab(Protocol):
     def irrelevant(self) -> Sequence[str]: ...
     @property
     def history(self) -> Past: ...
+    @property
+    def side(self) -> Side: ...
+
+    def on_good_side(self, question: Question) -> "Lab":
+        """The same lab for the way from the fork point to good, which is a question of its own."""
 
     def build(self, sha: str) -> object:
         """Have a commit built, now unless it is; raises Unobservable if it can't be."""

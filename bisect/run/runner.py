@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from cpubisect.base.errors import UserError
+from cpubisect.run.both import with_other_side
 from cpubisect.run.classes import search
 from cpubisect.run.confirm import NOTHING, Confirmer, Findings, Whole
 from cpubisect.run.defaults import with_commits
@@ -27,14 +28,19 @@ def run(lab: Lab) -> Verdict:
     Raises UserError if an end that could be measured can't be measured any more.
     """
     try:
-        outcome = examine(lab)
-        if isinstance(outcome, ToSearch):
-            outcome = find(lab, outcome)
+        return with_other_side(lab, _answer(lab), _answer)
     except Unobservable as reason:
         raise UserError(
             f"an end that was measured before cannot be measured now: {reason}",
             f"see what this host lacks; `bisect resume {lab.bisection}` tries again and loses nothing",
         ) from reason
+
+
+def _answer(lab: Lab, part: float = 1.0) -> Verdict:
+    """The verdict on a lab's own question, whose ends make a part of the whole difference; raises Unobservable."""
+    outcome = examine(lab)
+    if isinstance(outcome, ToSearch):
+        outcome = find(lab, replace(outcome, part=part))
     return outcome.verdict(lab.question, lab.test_name)
 
 
@@ -52,7 +58,7 @@ def find(lab: Lab, task: ToSearch) -> Outcome:
         searched = search(lab, task.line, chased.yardstick)
         if searched.done.unsure is not None and not searched.scattered:
             return _not_reproduced(task, searched, searched.done.unsure)
-        whole = chased.whole or Whole.of(searched, task.change.percent)
+        whole = chased.whole or Whole.of(searched.start, searched.end, task.change.percent, task.part)
         searched, found = Confirmer(lab, chased.yardstick, whole).find(searched)
         found = chased.found + found
     nothing_shows = bool(found.refused) and not found.culprits
@@ -74,6 +80,7 @@ def find(lab: Lab, task: ToSearch) -> Outcome:
         task.change,
         defaults,
         tuple(f"{lab.setting_of(one.variable)}={task.restored.given[one.variable]}" for one in defaults),
+        task.sides,
     )
 
 
@@ -96,7 +103,7 @@ def _chase(lab: Lab, task: ToSearch) -> _Chased:
         return _Chased(yardstick)
     start, end = task.line.built(0), task.line.built(task.line.size - 1)
     first, last = (cost(lab, sha, yardstick) for sha in (start, end))
-    whole = Whole(first.total, last.total - last.total / (1 + task.change.percent / 100))
+    whole = Whole.of(first.total, last.total, task.change.percent, task.part)
     found = NOTHING
     while True:
         own = Confirmer(lab, yardstick, whole).chased(start, end)
@@ -134,6 +141,6 @@ def _not_reproduced(task: ToSearch, searched: Searched, visible: float) -> Outco
     metric = task.yardstick.metric
     seen = replace(task.seen, visible={**task.seen.visible, metric: max(task.yardstick.min_step, visible)})
     if task.fork and searched.done.small:
-        return AtFork(seen, metric, task.fork)
+        return AtFork(seen, metric, task.fork, task.sides)
     done = searched.done
     return NotReproduced(seen, task.yardstick, task.change, done.remainder, done.small, task.fork)

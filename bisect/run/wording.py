@@ -8,7 +8,8 @@ from cpubisect.base.metrics import INSTRUCTIONS
 from cpubisect.search.ends import DEFAULT_MIN_STEP, OF_LAYOUT, Regime, Yardstick
 from cpubisect.search.exact import Done, Found
 from cpubisect.search.line import Line
-from cpubisect.search.question import Find, Question
+from cpubisect.search.question import Question
+from cpubisect.search.sides import Sides
 from cpubisect.search.stats import Step
 from cpubisect.search.verdict import ChangedDefault, Culprit, Group, Kind, Verdict
 
@@ -122,18 +123,20 @@ class TooSmall:
 
 @dataclass(frozen=True)
 class OtherWay:
-    """The ends differ, but not in the direction that is asked for."""
+    """The ends differ, but not in the direction that is asked for; with a fork point between them, `sides` may say on
+    which side of it."""
 
     seen: Seen
     metric: str
     change: Step
+    sides: Sides | None = None
 
     def verdict(self, question: Question, test: str) -> Verdict:
         """In words."""
-        other = opposite(question.find)
+        other = question.find.opposite
         word = "cheaper" if self.change.percent < 0 else "costlier"
         return Verdict(
-            Kind.IMPROVEMENT if other is Find.IMPROVEMENT else Kind.NO_REGRESSION,
+            Kind.IMPROVEMENT if other.direction < 0 else Kind.NO_REGRESSION,
             f"{question.bad} is {word} than {question.good} ({self.change.percent:+.2f} % {self.metric}): "
             f"no {question.find.value}",
             metric=self.metric,
@@ -143,16 +146,19 @@ class OtherWay:
                 f"to find what changed it: bisect start {question.good} {question.bad} --test {test} --find {other}",
                 *self.seen.notes(question, test),
             ),
+            sides=self.sides,
         )
 
 
 @dataclass(frozen=True)
 class AtFork:
-    """The whole difference is there where the lines of good and bad parted."""
+    """The whole difference is there where the lines of good and bad parted; `sides` is None if that was found so late
+    that good's side was not read again."""
 
     seen: Seen
     metric: str
     fork: str
+    sides: Sides | None = None
 
     def verdict(self, question: Question, test: str) -> Verdict:
         """In words."""
@@ -165,8 +171,11 @@ class AtFork:
             smallest_visible=self.seen.visible,
             notes=(
                 f"to find the commit of the good branch: bisect start {self.fork[:12]} {question.good} "
-                f"--test {test} --find {opposite(question.find)}",
-            ),
+                f"--test {test} --find {question.find.opposite}",
+            )
+            if not question.both_sides
+            else (),
+            sides=self.sides,
         )
 
 
@@ -233,7 +242,8 @@ class OnlyLayout:
 class Confirmed:
     """The line was searched and its steps confirmed: the culprits, by their share, and what can't be told apart;
     `mishaps` are commits that failed to build once only. Changed `defaults` may explain the whole `change`; `settings`
-    are what the user would set to take each of them out."""
+    are what the user would set to take each of them out. `sides` say what good's own branch made of the difference, if
+    it has one."""
 
     seen: Seen
     yardstick: Yardstick
@@ -245,6 +255,7 @@ class Confirmed:
     change: Step | None = None
     defaults: tuple[ChangedDefault, ...] = ()
     settings: tuple[str, ...] = ()
+    sides: Sides | None = None
 
     def verdict(self, question: Question, test: str) -> Verdict:
         """In words."""
@@ -268,9 +279,17 @@ class Confirmed:
                 *self._left(asked_for_all=question.min_step is not None, first=question.first),
                 *(f"{sha[:12]} failed to build once, and was built when that was tried again" for sha in self.mishaps),
                 *self._modelled(),
+                *self._other_side(question),
                 *self.seen.notes(question, test),
             ),
+            sides=self.sides,
         )
+
+    def _other_side(self, question: Question) -> Iterator[str]:
+        """Of what good's own branch made, where that was not asked for."""
+        saved = -self.yardstick.direction * self.sides.good.percent if self.sides else 0.0
+        if saved >= self.yardstick.min_step and not question.both_sides:
+            yield f"what {question.good}'s own branch makes of the difference is searched with --both-sides"
 
     def _modelled(self) -> Iterator[str]:
         """Of what a simulation may take for a step."""
@@ -291,7 +310,7 @@ class Confirmed:
             first, *others = self.culprits
             size = f"{first.steps[metric].percent:+.2f} % {metric}"
             more = f", and {len(others)} more with smaller shares" if others else ""
-            return f"{first.sha[:12]} {first.subject} ({size} against its parent){more}"
+            return f"{first.called} ({size} against {first.after}){more}"
         if kind is Kind.ONE_OF:
             group = self.groups[0]
             return f"one of these {len(group.commits)} commits ({group.percent:+.2f} % {metric}): {group.why}"
@@ -329,11 +348,6 @@ class Confirmed:
                 "`--min-step` asks for every step of that size"
             )
         return notes
-
-
-def opposite(find: Find) -> Find:
-    """The other way."""
-    return Find.IMPROVEMENT if find is Find.REGRESSION else Find.REGRESSION
 
 
 def reasons(line: Line, found: Found, dead: Mapping[int, str], regime: Regime) -> str:

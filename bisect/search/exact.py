@@ -211,8 +211,8 @@ def split_point(
 
     What it tells is the entropy of that part, in bits: a measurement says on which side the step is. Among nearly equal
     ones a strong suspect or the commit before it comes first: that is often the whole search (Findit tests its suspect
-    and the parent first, and needs two builds instead of five). A release comes next, if it tells RELEASE of the best. A
-    binary that is there already is taken although it halves less well.
+    and the parent first, and needs two builds instead of five). A release comes next, if it tells RELEASE of the
+    best. A binary that is there already is taken although it halves less well.
 
     A commit next to one that can't be built is likely no better: its worth grows with the distance, relative to the
     length of the interval (an exponential with the scale of an eighth of it), so that the ends of an unbuildable

@@ -3,11 +3,16 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from cpubisect.search.sides import Side
+
 MAIN = "main"
 """Under this name the line from good to bad is in the store; the line inside a merge is there under the merge's sha."""
 
 GRAPH = "graph"
 """Under this name all commits between good and bad are there, those that merges brought too."""
+
+OF_GOOD = {MAIN: "good side", GRAPH: "good side graph"}
+"""What the same two are called on the way from the fork point to good, where that is searched too."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,10 @@ class Line:
         if self.inside:
             return self.inside[-1]
         return GRAPH if self.of_graph else MAIN
+
+    def path(self, side: Side) -> str:
+        """What the store calls it on one side of the fork point."""
+        return OF_GOOD.get(self.name, self.name) if side is Side.GOOD else self.name
 
     @property
     def size(self) -> int:

@@ -20,6 +20,11 @@ class Find(StrEnum):
         """+1 if the wanted step raises the cost, else -1."""
         return 1 if self is Find.REGRESSION else -1
 
+    @property
+    def opposite(self) -> "Find":
+        """The other way."""
+        return Find.IMPROVEMENT if self is Find.REGRESSION else Find.REGRESSION
+
 
 class MetricChoice(StrEnum):
     """What to search on: `auto` takes instructions where the ends differ in them, else CPU time; what is simulated is
@@ -56,7 +61,8 @@ class Question(Plain):
     the smallest step wanted, in percent, or None for the default; `toolchain` is a name of the matrix or None for its
     preference; `matrix` is the path of the compiler matrix in use; `jobs` compile at once; `counter` is how
     instructions are to be counted, None for the best that the host has; `simulations` are what that simulates beside,
-    in every count; `first` says that the largest step is enough; `flags` are those that commits are compiled by.
+    in every count; `first` says that the largest step is enough, `both_sides` that what good's own branch made of the
+    cost since the fork point is to be searched too; `flags` are those that commits are compiled by.
     """
 
     engine: str
@@ -78,3 +84,4 @@ class Question(Plain):
     first: bool = False
     simulations: tuple[Simulation, ...] = ()
     flags: Flags = Flags.PINNED
+    both_sides: bool = False

@@ -7,6 +7,7 @@ from typing import Self
 
 from cpubisect.base.plain import Plain
 from cpubisect.search.ends import ChangedVariable
+from cpubisect.search.sides import Side, Sides
 from cpubisect.search.stats import Step
 
 
@@ -57,7 +58,8 @@ class Culprit(Plain):
     step is there by all readings, those that confirm it too (None on an exact metric, where there is no doubt).
     `message` is the whole commit message; `files` are what it changed against its first parent, the most changed
     first, and `more_files` says how many were left out; `variables` are the server variables that changed from the
-    parent's server to its own.
+    parent's server to its own. `release` is its tag if it is a tagged release itself, and `parent_release` its
+    parent's; `side` says on which way from the fork point it lies, if there is one.
     """
 
     sha: str
@@ -75,11 +77,25 @@ class Culprit(Plain):
     files: tuple[ChangedFile, ...] = ()
     more_files: int = 0
     variables: tuple[ChangedVariable, ...] = ()
+    release: str = ""
+    parent_release: str = ""
+    side: Side = Side.BAD
+
+    @property
+    def called(self) -> str:
+        """What it is called in a sentence: a release by its tag, any other by its subject."""
+        return f"release {self.release} ({self.sha[:12]})" if self.release else f"{self.sha[:12]} {self.subject}"
+
+    @property
+    def after(self) -> str:
+        """What its step is measured against."""
+        return self.parent_release or "its parent"
 
 
 @dataclass(frozen=True)
 class Group(Plain):
-    """Commits that can't be told apart: the step came after `after` and is there at `until`; `why` they can't."""
+    """Commits that can't be told apart: the step came after `after` and is there at `until`; `why` they can't;
+    `side` says on which way from the fork point they lie, if there is one."""
 
     after: str
     until: str
@@ -87,6 +103,7 @@ class Group(Plain):
     percent: float
     why: str
     inside: tuple[str, ...] = ()
+    side: Side = Side.BAD
 
 
 @dataclass(frozen=True)
@@ -105,7 +122,9 @@ class ChangedDefault(Plain):
 class Verdict(Plain):
     """The answer: `ends` is the step from good to bad per metric; `smallest_visible` is, per metric, the smallest
     step in percent that would have been seen; `remainder` is what the steps found leave unexplained, in percent of
-    the good end; `summary` is the answer in one sentence and `notes` is what else must be known."""
+    the good end; `summary` is the answer in one sentence and `notes` is what else must be known. Where good is on a
+    branch of its own, `sides` says what of the difference is on which side, and `remainder` is a percentage of the fork
+    point's cost."""
 
     kind: Kind
     summary: str
@@ -117,6 +136,7 @@ class Verdict(Plain):
     smallest_visible: Mapping[str, float] = field(default_factory=dict)
     remainder: float | None = None
     notes: tuple[str, ...] = ()
+    sides: Sides | None = None
 
     @property
     def found(self) -> tuple[tuple[Culprit, Step], ...]:

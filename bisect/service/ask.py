@@ -47,6 +47,7 @@ class Ask:
     first: bool = False
     simulations: tuple[Simulation, ...] = ()
     flags: Flags = Flags.PINNED
+    both_sides: bool = False
 
 
 def ask(home: Home, asked: Ask, watch: Watch) -> Question:
@@ -70,7 +71,10 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
     parameters = settings(engine, tests, asked.given)
     ends = _ends(home, history, url, asked, watch)
     good, bad = (commit.sha for commit in ends)
-    history.candidates(good, bad)
+    if history.candidates(good, bad).fork is None and asked.both_sides:
+        raise UserError(
+            f"{asked.good} lies on the way to {asked.bad}: there is no other side to search", "leave out --both-sides"
+        )
     toolchain, systems = _recipes(matrix, engine, history, (good, bad), asked)
     for sha in (good, bad):
         libraries(matrix.libraries(engine), history.tree(sha), Shelf(home.libraries))
@@ -96,6 +100,7 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
         first=asked.first,
         simulations=simulations,
         flags=asked.flags,
+        both_sides=asked.both_sides,
     )
 
 

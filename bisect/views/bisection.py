@@ -36,7 +36,8 @@ class Asked(Plain):
     """A bisection and what it asks: `state` is the one that it is really in; `origin` is the public URL of the clone at
     `repository`, empty if it has none; `parameters` are the settings of each test, of which the user gave `given`;
     `counter_asked` is how instructions were to be counted, None for the best, and `simulations` what was simulated with
-    that; `min_step` is in percent; `flags` are those that commits are compiled by."""
+    that; `min_step` is in percent; `first` and `both_sides` say that the largest step is enough, and that what
+    good's own branch made was to be searched too; `flags` are those that commits are compiled by."""
 
     id: int
     state: str
@@ -55,6 +56,8 @@ class Asked(Plain):
     counter_asked: Counter | None
     simulations: tuple[Simulation, ...]
     flags: Flags
+    first: bool
+    both_sides: bool
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,8 @@ def asked(registry: Registry, row: BisectionRow) -> Asked:
         counter_asked=question.counter,
         simulations=question.simulations,
         flags=question.flags,
+        first=question.first,
+        both_sides=question.both_sides,
     )
 
 

@@ -14,6 +14,7 @@ from cpubisect.search.events import (
     BuildReused,
     BuildStarted,
     Event,
+    GoodSide,
     Joined,
     ProbeFinished,
     ProbeStarted,
@@ -65,6 +66,8 @@ class Display:
                 self._probes += 1
             case Range():
                 self._expected = event.expected_builds
+            case GoodSide():
+                self._expected += event.expected_builds
             case Joined() if not event.inside:
                 self._expected = event.expected_builds
         line = event.sentence

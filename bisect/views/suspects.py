@@ -13,7 +13,7 @@ from cpubisect.records.registry import Registry
 from cpubisect.records.store import BisectionRow, Store
 from cpubisect.search import events
 from cpubisect.search.ends import Regime
-from cpubisect.search.line import GRAPH, MAIN
+from cpubisect.search.line import GRAPH, MAIN, OF_GOOD
 from cpubisect.search.suspects import strongest
 from cpubisect.views.measured import measured
 
@@ -95,7 +95,7 @@ def _ranked_test(registry: Registry, row: BisectionRow, path: str) -> str:
 def _path_named(row: BisectionRow, names: Sequence[str], inside: str) -> str:
     if not inside:
         return MAIN
-    merges = list(dict.fromkeys(name for name in names if name not in (MAIN, GRAPH)))
+    merges = list(dict.fromkeys(name for name in names if name not in (MAIN, GRAPH, *OF_GOOD.values())))
     fitting = [merge for merge in merges if merge.startswith(inside.lower())]
     if len(fitting) != 1:
         entered = f"it entered {', '.join(merge[:12] for merge in merges)}" if merges else "it entered no merge"

@@ -9,13 +9,14 @@ from cpubisect.base.plain import Plain
 from cpubisect.records import queries
 from cpubisect.records.queries import Spent
 from cpubisect.records.store import Store
-from cpubisect.search.line import GRAPH, MAIN
+from cpubisect.search.line import GRAPH, MAIN, OF_GOOD
 
 
 @dataclass(frozen=True)
 class Totals(Plain):
-    """`candidates` are the commits from good, which does not count, to bad, and `candidates_inside_merges` those on
-    lines that were looked at because a merge brought them.
+    """`candidates` are the commits from good, which does not count, to bad, with those from the fork point to good if
+    they were searched too, and `candidates_inside_merges` those on lines that were looked at because a merge brought
+    them.
 
     `builds` are all that were used, of which `builds_made` were made for this bisection, the others for an earlier one;
     `builds_failed` did not succeed. What the builds took, in wall and in CPU seconds, and how often the compiler cache
@@ -67,10 +68,14 @@ def totals_of(store: Store, bisections: Sequence[Dated]) -> dict[int, Totals]:
     found = {}
     for one in bisections:
         own, paths = spent.get(one.id, Spent()), dict(lengths.get(one.id, {}))
-        main, graph = (max(0, paths.pop(name, 0) - 1) for name in (MAIN, GRAPH))
+        sides = [
+            [max(0, paths.pop(name, 0) - 1) for name in pair]
+            for pair in ((MAIN, GRAPH), (OF_GOOD[MAIN], OF_GOOD[GRAPH]))
+        ]
+        inside = sum(graph - main for main, graph in sides if graph)
         found[one.id] = Totals(
-            candidates=main,
-            candidates_inside_merges=graph - main if graph else sum(length - 1 for length in paths.values()),
+            candidates=sum(main for main, _ in sides),
+            candidates_inside_merges=inside or sum(length - 1 for length in paths.values()),
             builds=own.builds,
             builds_made=own.builds_made,
             builds_failed=own.builds_failed,

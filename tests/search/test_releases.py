@@ -15,11 +15,14 @@ from cpubisect.search.exact import RELEASE, SPARE, Measure, State, halvings, nex
 from cpubisect.search.graph import Graph, Node
 from cpubisect.search.stats import entropy
 
-ALIKE: Callable[[int], float] = lambda number: 1.0
 ENDS: Mapping[int, Cost] = {0: Cost(100.0), 99: Cost(110.0)}
 
 
-def next_of(state: State, weights: list[float] | None = None, price: Callable[[int], float] = ALIKE) -> int:
+def alike(number: int) -> float:
+    return 1.0
+
+
+def next_of(state: State, weights: list[float] | None = None, price: Callable[[int], float] = alike) -> int:
     move = next_move(state, lambda low, high: weights or [1.0] * (high - low), price)
     assert isinstance(move, Measure)
     return move.number
@@ -43,7 +46,7 @@ def asked(graph: Graph, culprit: int, released: frozenset[int]) -> tuple[int, ..
     """What a chase of one step measures."""
     size = len(graph.nodes)
     chase = Chase(graph, [1.0] * size, {size: 1.0}, released=released)
-    while isinstance(move := chase_on(chase, ALIKE), Measure):
+    while isinstance(move := chase_on(chase, alike), Measure):
         chase = chase.with_share(move.number, float(graph.within[move.number] >> culprit & 1))
     assert getattr(move, "number", 0) == culprit
     return chase.tried
@@ -71,7 +74,9 @@ def test_a_strong_suspect_comes_before_a_release() -> None:
 
 
 def test_a_release_that_is_dear_to_build_is_not_preferred() -> None:
-    price: Callable[[int], float] = lambda number: 1.2 if number == 50 else 1.0
+    def price(number: int) -> float:
+        return 1.2 if number == 50 else 1.0
+
     assert next_of(State(100, ENDS, released=frozenset({50})), price=price) != 50
 
 

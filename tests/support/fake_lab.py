@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -22,6 +23,7 @@ from cpubisect.search.events import Event
 from cpubisect.search.graph import Graph, Node
 from cpubisect.search.line import Line, join
 from cpubisect.search.question import Question
+from cpubisect.search.sides import Side
 from cpubisect.search.suspects import Suspicion
 from cpubisect.search.variables import Setting
 from cpubisect.workloads.sysbench import WORKLOAD
@@ -163,6 +165,7 @@ class FakeLab:
     test_name = "scan"
     irrelevant = ("docs/",)
     expected_spread = 0.0
+    side = Side.BAD
 
     def __init__(
         self,
@@ -203,6 +206,12 @@ class FakeLab:
         self._again: set[str] = set()
         self._probes: list[tuple[str, ProbeRow]] = []
 
+    def on_good_side(self, question: Question) -> "FakeLab":
+        """The same lab, with all it knows, for another question; its clock goes on by itself."""
+        other = copy(self)
+        other.question, other.side = question, Side.GOOD
+        return other
+
     def tell(self, event: Event) -> None:
         """Keep it."""
         self.journal.append(event)
@@ -213,11 +222,11 @@ class FakeLab:
 
     def record_line(self, line: Line) -> None:
         """Keep it."""
-        self.lines[line.name] = line
+        self.lines[line.path(self.side)] = line
 
     def record_suspects(self, line: Line, found: Mapping[str, Suspicion]) -> None:
         """Keep them."""
-        self.suspects[line.name] = found
+        self.suspects[line.path(self.side)] = found
 
     def build(self, sha: str) -> BuildRow:
         """Take the time of a build, the first time; raises Unobservable if the script says so."""

@@ -49,6 +49,7 @@ def start(registry: Registry, sources: Mapping[str, Source], clones: Clones, req
             simulations=tuple(one for one in Simulation if one in request.simulations),
             first=request.first,
             flags=Flags(request.flags),
+            both_sides=request.both_sides,
         ),
         _silent,
     )
@@ -69,7 +70,7 @@ def from_form(form: Mapping[str, str], tests: list[str]) -> Request:
     fields["flags"] = form.get("flags") or "pinned"
     fields |= {name: form.get(name) or None for name in ("toolchain", "counter")}
     fields |= {"tests": tests, "settings": settings, "simulations": [one for one in Simulation if form.get(one)]}
-    fields |= {"first": bool(form.get("first"))}
+    fields |= {name: bool(form.get(name)) for name in ("first", "both_sides")}
     try:
         fields["min_step"] = float(form["min_step"]) if form.get("min_step", "").strip() else None
     except ValueError:

@@ -24,7 +24,7 @@ from cpubisect.search.events import (
     Stopped,
     Suspects,
 )
-from cpubisect.search.line import GRAPH, MAIN
+from cpubisect.search.line import GRAPH, MAIN, OF_GOOD
 from cpubisect.search.verdict import Verdict
 from cpubisect.views.bisection import End
 from cpubisect.views.measured import measured
@@ -143,10 +143,14 @@ class Lines:
         self._fork = found.fork if found else None
 
     def all(self) -> list[CommitLine]:
-        """Off any path first (the fork point), then main, then what merges brought, and what of the whole graph is on
+        """Off any path first, then main and good's side, then what merges brought, and what of the whole graphs is on
         none of these."""
-        paths = sorted({path for path, _ in self._places}, key=lambda path: (path != MAIN, path == GRAPH, path))
-        listed = {sha for path, sha in self._places if path != GRAPH}
+        graphs, lines_of_ends = (GRAPH, OF_GOOD[GRAPH]), (MAIN, OF_GOOD[MAIN])
+        paths = sorted(
+            {path for path, _ in self._places},
+            key=lambda path: (path != MAIN, path not in lines_of_ends, path in graphs, path),
+        )
+        listed = {sha for path, sha in self._places if path not in graphs}
         elsewhere = self._builds.keys() - {sha for _, sha in self._places}
         lines = [self._line("", sha, None, "", None, None) for sha in self._builds if sha in elsewhere]
         for path in paths:
@@ -155,7 +159,7 @@ class Lines:
             here = sorted(
                 (place, sha)
                 for (name, sha), place in self._places.items()
-                if name == path and not (path == GRAPH and sha in listed)
+                if name == path and not (path in graphs and sha in listed)
             )
             for (position, subject), sha in here:
                 line = self._line(path, sha, position, subject, before, at)

@@ -26,6 +26,23 @@ class Range(Event):
 
 
 @dataclass(frozen=True)
+class GoodSide(Event):
+    """The way from the fork point to good is looked at too."""
+
+    kind = "good-side"
+    fork: str = ""
+    candidates: int = 0
+    classes: int = 0
+    expected_builds: int = 0
+
+    def _sentence(self) -> str:
+        return (
+            f"now the other side, from the fork point {self.fork[:12]} to good: {self.candidates} candidates in "
+            f"{self.classes} classes; about {self.expected_builds} builds are likely"
+        )
+
+
+@dataclass(frozen=True)
 class Joined(Event):
     """So many commits were `joined` to other classes by what the builds were made from; `inside` names the merges that
     led there, outermost first."""
@@ -297,7 +314,8 @@ class NotConfirmed(Event):
 
 @dataclass(frozen=True)
 class CulpritFound(Event):
-    """A culprit is confirmed, with its step in percent of its parent and its part of the whole, as a ratio."""
+    """A culprit is confirmed, with its step in percent of its parent and its part of the whole, as a ratio;
+    `release` is its tag if it is a tagged release."""
 
     kind = "culprit-found"
     sha: str = ""
@@ -305,9 +323,11 @@ class CulpritFound(Event):
     percent: float = 0.0
     metric: str = ""
     share: float = 0.0
+    release: str = ""
 
     def _sentence(self) -> str:
+        release = f" = {self.release}" if self.release else ""
         return (
-            f"culprit: {self.sha[:12]} {self.subject} ({self.percent:+.2f} % {self.metric} against its parent, "
-            f"{self.share:.0%} of the difference)"
+            f"culprit: {self.sha[:12]}{release} {self.subject} ({self.percent:+.2f} % {self.metric} against its "
+            f"parent, {self.share:.0%} of the difference)"
         )
