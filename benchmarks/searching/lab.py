@@ -17,8 +17,8 @@ from cpubisect.search.events import Event
 from cpubisect.search.graph import Graph, Node
 from cpubisect.search.line import Line
 from cpubisect.search.question import Question
-from cpubisect.search.sides import Side
 from cpubisect.search.suspects import Suspicion
+from cpubisect.search.verdict import Side
 from searching.host import Host
 
 OBJECTS = 600

@@ -9,9 +9,8 @@ from cpubisect.report.finding import finding
 from cpubisect.report.recipes import builds
 from cpubisect.report.words import FLAGS, command, joined, reproduce, short, verdicts
 from cpubisect.search.ends import ChangedVariable
-from cpubisect.search.sides import Side, Sides
 from cpubisect.search.stats import Step
-from cpubisect.search.verdict import Culprit, FunctionChange, Group, Verdict, prefix
+from cpubisect.search.verdict import Culprit, FunctionChange, Group, Side, Sides, Verdict, prefix
 from cpubisect.views.bisection import Bisection, Built
 from cpubisect.views.totals import Totals
 

@@ -3,9 +3,8 @@
 from statistics import fmean
 
 from cpubisect.base.metrics import CPU, INSTRUCTIONS, L1_MISSES, LL_MISSES, MISPREDICTIONS, digits
-from cpubisect.search.sides import Side
 from cpubisect.search.stats import Step
-from cpubisect.search.verdict import Culprit, Verdict
+from cpubisect.search.verdict import Culprit, Side, Verdict
 from cpubisect.views.bisection import Bisection
 
 _PER_QUERY = {

@@ -7,9 +7,8 @@ from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import CPU, INSTRUCTIONS, SIMULATED, Counter
 from cpubisect.report.words import verdicts
 from cpubisect.search.question import Find
-from cpubisect.search.sides import Side
 from cpubisect.search.stats import Step
-from cpubisect.search.verdict import Culprit, Kind, Verdict
+from cpubisect.search.verdict import Culprit, Kind, Side, Verdict
 from cpubisect.views.bisection import Bisection
 
 SHARE = {INSTRUCTIONS: 0.1, CPU: 0.5, **dict.fromkeys(SIMULATED, 0.25)}

@@ -72,9 +72,9 @@ class Whole:
     difference: float
 
     @classmethod
-    def of(cls, start: float, end: float, percent: float, part: float) -> Self:
-        """That of a line with these costs, whose ends are so many percent apart, which is a part of the whole."""
-        return cls(start, (end - end / (1 + percent / 100)) / part)
+    def of(cls, searched: Searched, percent: float, part: float = 1.0) -> Self:
+        """That of a line that was searched, bad being so many percent above good, which is a part of the whole."""
+        return cls(searched.start, (searched.end - searched.end / (1 + percent / 100)) / part)
 
 
 class Confirmer:

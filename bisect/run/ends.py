@@ -32,8 +32,8 @@ from cpubisect.search.ends import Counts, Plan, Regime, Yardstick, counting_plan
 from cpubisect.search.exact import State, expected_builds, largest_change
 from cpubisect.search.line import Line
 from cpubisect.search.question import MetricChoice
-from cpubisect.search.sides import Side, Sides, less
-from cpubisect.search.stats import Step, step
+from cpubisect.search.stats import Step, less, step
+from cpubisect.search.verdict import Side, Sides
 
 END_REPEATS = 2
 """Instruction counts of each end before the first decision; the spread between them is the counter's noise."""

@@ -33,8 +33,8 @@ from cpubisect.search import events
 from cpubisect.search.events import Event, Watch
 from cpubisect.search.line import Line
 from cpubisect.search.question import Question
-from cpubisect.search.sides import Side
 from cpubisect.search.suspects import Suspicion
+from cpubisect.search.verdict import Side
 from cpubisect.workloads.catalog import workload_of
 from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, Test
 

@@ -21,10 +21,10 @@ from cpubisect.search.events import Event
 from cpubisect.search.graph import Graph
 from cpubisect.search.line import Line
 from cpubisect.search.question import Question
-from cpubisect.search.sides import Side
 from cpubisect.search.stats import Step, step, widened
 from cpubisect.search.suspects import Suspicion
 from cpubisect.search.variables import Setting
+from cpubisect.search.verdict import Side
 
 
 class Unobservable(Exception):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from cpubisect.base.errors import UserError
-from cpubisect.run.both import with_other_side
+from cpubisect.base.metrics import CPU
 from cpubisect.run.classes import search
 from cpubisect.run.confirm import NOTHING, Confirmer, Findings, Whole
 from cpubisect.run.defaults import with_commits
@@ -15,7 +15,8 @@ from cpubisect.run.wording import AtFork, Confirmed, NotReproduced, Outcome
 from cpubisect.search.costs import grown_in_all
 from cpubisect.search.ends import Explained, Regime, Yardstick
 from cpubisect.search.exact import Done, State, largest_change
-from cpubisect.search.verdict import Culprit, Verdict
+from cpubisect.search.question import MetricChoice, Question
+from cpubisect.search.verdict import MOST_TELLING, Culprit, Sides, Verdict
 
 WORTH_A_CHASE = 0.5
 """What is left of the difference, or of what grew, is looked into from this part of the smallest step wanted on: a
@@ -28,7 +29,7 @@ def run(lab: Lab) -> Verdict:
     Raises UserError if an end that could be measured can't be measured any more.
     """
     try:
-        return with_other_side(lab, _answer(lab), _answer)
+        return _with_other_side(lab, _answer(lab))
     except Unobservable as reason:
         raise UserError(
             f"an end that was measured before cannot be measured now: {reason}",
@@ -42,6 +43,79 @@ def _answer(lab: Lab, part: float = 1.0) -> Verdict:
     if isinstance(outcome, ToSearch):
         outcome = find(lab, replace(outcome, part=part))
     return outcome.verdict(lab.question, lab.test_name)
+
+
+def _with_other_side(lab: Lab, verdict: Verdict) -> Verdict:
+    """A verdict that says what of the difference is on which side of the fork point, if there is one; what good's side
+    makes of it is searched if that was asked for. Raises Unobservable."""
+    sides, question = verdict.sides, lab.question
+    if sides is None:
+        return verdict
+    if question.both_sides and sides.good_share > 0 and _found_as_asked(question, sides):
+        other = _answer(lab.on_good_side(_of_good(question, sides, verdict.metric)), sides.good_share)
+        verdict = _joined(verdict, _marked(lab, other), question, sides)
+    said = sides.sentence(question.good, question.bad, verdict.metric)
+    return replace(verdict, summary=f"{verdict.summary}; {said}")
+
+
+def _found_as_asked(question: Question, sides: Sides) -> bool:
+    """Whether bad differs from good in the direction that is asked for."""
+    return question.find.direction * (sides.bad.percent - sides.good.percent) > 0
+
+
+def _of_good(question: Question, sides: Sides, metric: str) -> Question:
+    """The question of what changed the cost the other way from the fork point to good, in the same metric and, where
+    that is counted, for steps of the same size."""
+    if metric == CPU:
+        choice, min_step = MetricChoice.CPU, question.min_step
+    else:
+        choice = MetricChoice.INSTRUCTIONS if question.metric is MetricChoice.AUTO else question.metric
+        min_step = sides.min_step
+    return replace(
+        question,
+        good=sides.fork[:12],
+        good_sha=sides.fork,
+        bad=question.good,
+        bad_sha=question.good_sha,
+        find=question.find.opposite,
+        metric=choice,
+        min_step=min_step,
+        both_sides=False,
+    )
+
+
+def _joined(bad: Verdict, good: Verdict, question: Question, sides: Sides) -> Verdict:
+    """The answers of both sides as one; the culprits by their parts of the whole difference, largest first."""
+    culprits = sorted((*bad.culprits, *good.culprits), key=lambda culprit: -abs(culprit.share or 0.0))
+    left = (
+        sides.bad.percent if bad.remainder is None else bad.remainder,
+        sides.good.percent if good.remainder is None else good.remainder,
+    )
+    return replace(
+        bad,
+        kind=min((bad.kind, good.kind), key=MOST_TELLING.index),
+        summary=f"{bad.summary}; on {question.good}'s own branch: {good.summary}",
+        culprits=tuple(culprits),
+        groups=(*bad.groups, *good.groups),
+        remainder=left[0] - left[1],
+        notes=(
+            *bad.notes,
+            *(f"of {question.good}'s own branch: {note}" for note in good.notes if note not in bad.notes),
+        ),
+        sides=replace(sides, searched=True),
+    )
+
+
+def _marked(lab: Lab, verdict: Verdict) -> Verdict:
+    """The answer of good's side, with what must be known of culprits that bad contains too."""
+    return replace(verdict, culprits=tuple(_noted(lab, culprit) for culprit in verdict.culprits))
+
+
+def _noted(lab: Lab, culprit: Culprit) -> Culprit:
+    if not lab.history.contains(lab.question.bad_sha, culprit.sha):
+        return culprit
+    told = f"{lab.question.bad} contains it too, by a merge: it alone does not set the two apart"
+    return replace(culprit, note="; ".join(filter(None, (culprit.note, told))))
 
 
 def find(lab: Lab, task: ToSearch) -> Outcome:
@@ -58,7 +132,7 @@ def find(lab: Lab, task: ToSearch) -> Outcome:
         searched = search(lab, task.line, chased.yardstick)
         if searched.done.unsure is not None and not searched.scattered:
             return _not_reproduced(task, searched, searched.done.unsure)
-        whole = chased.whole or Whole.of(searched.start, searched.end, task.change.percent, task.part)
+        whole = chased.whole or Whole.of(searched, task.change.percent, task.part)
         searched, found = Confirmer(lab, chased.yardstick, whole).find(searched)
         found = chased.found + found
     nothing_shows = bool(found.refused) and not found.culprits
@@ -103,7 +177,7 @@ def _chase(lab: Lab, task: ToSearch) -> _Chased:
         return _Chased(yardstick)
     start, end = task.line.built(0), task.line.built(task.line.size - 1)
     first, last = (cost(lab, sha, yardstick) for sha in (start, end))
-    whole = Whole.of(first.total, last.total, task.change.percent, task.part)
+    whole = Whole(first.total, (last.total - last.total / (1 + task.change.percent / 100)) / task.part)
     found = NOTHING
     while True:
         own = Confirmer(lab, yardstick, whole).chased(start, end)

@@ -9,9 +9,8 @@ from cpubisect.search.ends import DEFAULT_MIN_STEP, OF_LAYOUT, Regime, Yardstick
 from cpubisect.search.exact import Done, Found
 from cpubisect.search.line import Line
 from cpubisect.search.question import Question
-from cpubisect.search.sides import Sides
 from cpubisect.search.stats import Step
-from cpubisect.search.verdict import ChangedDefault, Culprit, Group, Kind, Verdict
+from cpubisect.search.verdict import ChangedDefault, Culprit, Group, Kind, Sides, Verdict
 
 LEAST_MOVED = 0.05
 """Percent: less than this that only moved between functions is not worth a word."""

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from cpubisect.search.sides import Side
+from cpubisect.search.verdict import Side
 
 MAIN = "main"
 """Under this name the line from good to bad is in the store; the line inside a merge is there under the merge's sha."""

@@ -106,6 +106,19 @@ def widened(told: Step, differences: "Sequence[float] | Array") -> Step:
     return Step(told.percent, told.percent - half, told.percent + half, visible)
 
 
+def less(whole: Step, part: Step) -> Step:
+    """The step that is left of a whole one once a part of it, read independently, is taken out."""
+    logs = [math.log1p(one.percent / 100) for one in (whole, part)]
+    percent = math.expm1(logs[0] - logs[1]) * 100
+    if not (whole.bounded and part.bounded) or min(whole.low, part.low) <= -100:
+        return Step(percent, -math.inf, math.inf, math.inf)
+    lows, highs = ([math.log1p(end / 100) for end in ends] for ends in ((whole.low, part.low), (whole.high, part.high)))
+    down = math.hypot(logs[0] - lows[0], highs[1] - logs[1])
+    up = math.hypot(highs[0] - logs[0], logs[1] - lows[1])
+    low, high = (math.expm1(logs[0] - logs[1] + off) * 100 for off in (-down, up))
+    return Step(percent, low, high, math.hypot(whole.visible, part.visible))
+
+
 def inflation(freedom: int) -> float:
     """How much larger a variance must be taken that is known by so many degrees of freedom: Student's variance, which
     is finite from three on; few are taken for four."""

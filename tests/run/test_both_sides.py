@@ -12,8 +12,7 @@ from cpubisect.run.runner import run
 from cpubisect.search import events
 from cpubisect.search.line import MAIN, OF_GOOD
 from cpubisect.search.question import Find
-from cpubisect.search.sides import Side
-from cpubisect.search.verdict import Kind, Verdict
+from cpubisect.search.verdict import Kind, Side, Verdict
 
 NOISY: Mapping[str, Any] = {"sigma": 0.01, "counts_instructions": False}
 BAD = (1000.0, 1000.0, 1000.0, 1000.0, 1060.0, 1060.0, 1060.0, 1060.0)

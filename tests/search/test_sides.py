@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cpubisect.search.sides import Sides, less
-from cpubisect.search.stats import Step, step
+from cpubisect.search.stats import Step, less, step
+from cpubisect.search.verdict import Sides
 
 COSTS = st.floats(10.0, 1000.0)
 

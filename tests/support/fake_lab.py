@@ -23,9 +23,9 @@ from cpubisect.search.events import Event
 from cpubisect.search.graph import Graph, Node
 from cpubisect.search.line import Line, join
 from cpubisect.search.question import Question
-from cpubisect.search.sides import Side
 from cpubisect.search.suspects import Suspicion
 from cpubisect.search.variables import Setting
+from cpubisect.search.verdict import Side
 from cpubisect.workloads.sysbench import WORKLOAD
 
 WHEN = datetime(2024, 1, 1, tzinfo=UTC)
