@@ -64,15 +64,15 @@ def draw(seed: int, trial: int, size: int) -> Exact:
     return Exact(tuple(functions.tolist()), tuple(changes.tolist()), tuple(planted.tolist()))
 
 
-def by_product(history: Exact, with_functions: bool) -> tuple[set[int], int]:
-    """The single numbers the product's search ends with, and its builds."""
+def by_product(history: Exact, with_functions: bool, released: frozenset[int] = frozenset()) -> tuple[set[int], int]:
+    """The single numbers the product's search ends with, and its builds; some numbers may be tagged releases."""
     size = len(history.changes)
 
     def measure(number: int) -> Cost:
         cost = history.cost(number)
         return cost if with_functions else Cost(cost.total)
 
-    state = State(size, {number: measure(number) for number in (0, size - 1)}, min_step=MIN_STEP)
+    state = State(size, {number: measure(number) for number in (0, size - 1)}, min_step=MIN_STEP, released=released)
     while isinstance(move := next_move(state), Measure) or move.more:
         if isinstance(move, Measure):
             state = state.with_cost(move.number, measure(move.number))

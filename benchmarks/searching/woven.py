@@ -49,10 +49,10 @@ class Builds:
     right: bool
 
 
-def chased(graph: Graph, culprit: int, weights: Sequence[float]) -> Builds:
-    """By the product's chase, then the culprit's parent."""
+def chased(graph: Graph, culprit: int, weights: Sequence[float], released: frozenset[int] = frozenset()) -> Builds:
+    """By the product's chase, then the culprit's parent; some commits may be tagged releases."""
     size = len(graph.nodes)
-    chase = Chase(graph, weights, {size: 1.0})
+    chase = Chase(graph, weights, {size: 1.0}, released=released)
     while isinstance(move := next_move(chase, lambda number: 1.0), Measure):
         chase = chase.with_share(move.number, float(graph.within[move.number] >> culprit & 1))
     caught = getattr(move, "number", 0)

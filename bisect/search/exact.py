@@ -31,8 +31,8 @@ least this part of what the best measurement does per second."""
 RELEASE = 0.95
 """The commit of a tagged release is measured in place of any other if it tells at least this part of what the best
 measurement does per second: releases are what has been built before, and what is asked about. With equal
-prices and weights a quarter of an interval, around its middle, tells that much; and since every measurement still tells
-RELEASE of what it could, a search takes in the mean at most 1 / RELEASE times what it takes without releases."""
+prices and weights a quarter of an interval, around its middle, tells that much, and a search for one step takes in the
+mean at most 1 / RELEASE times what it takes without releases."""
 
 Weigh = Callable[[int, int], Sequence[float]]
 """From two measured numbers to the prior weights of the numbers after the first, up to the second."""

@@ -154,6 +154,7 @@ def test_there_is_one_worker_for_a_home(copied: Registry) -> None:
         ({"flags": "fast"}, "flags"),
         ({"repository": "another"}, "there is no repository"),
         ({"good": ""}, "good"),
+        ({"both_sides": "1"}, "there is no other side to search"),
     ],
 )
 def test_the_form_is_checked_as_the_command_line_is(
