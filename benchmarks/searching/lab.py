@@ -38,6 +38,10 @@ class StraightPast:
         commits = tuple(Candidate(str(n), str(n - 1), "", False) for n in range(int(good) + 1, int(bad) + 1))
         return Candidates(good, good, commits)
 
+    def since(self, start: str, end: str) -> Candidates:
+        """The same: there is one line."""
+        return self.candidates(start, end)
+
     def classes(self, candidates: Candidates, irrelevant: Iterable[str]) -> tuple[tuple[str, ...], ...]:
         """Each commit by itself."""
         return ((candidates.start,), *((commit.sha,) for commit in candidates.commits))

@@ -1,7 +1,7 @@
 """The commits to search between two, as git lists them."""
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -62,11 +62,14 @@ def between(repository: Repository, good: str, bad: str) -> Candidates | None:
             return None
         start, *later = path
         rows = _rows(repository, "--no-walk=unsorted", "--stdin", stdin=later)
-    before = (start, *(row.sha for row in rows))
-    commits = (
-        Candidate(row.sha, parent, row.subject, len(row.parents) > 1) for row, parent in zip(rows, before, strict=False)
-    )
-    return Candidates(good, start, tuple(commits))
+    return Candidates(good, start, _commits(start, rows))
+
+
+def since(repository: Repository, start: str, end: str) -> Candidates:
+    """The commits to search from an ancestor of `end` on, always by the first parent that contains it: what was merged
+    into that line together with the ancestor is no part of it."""
+    _, *later = _path(repository, start, end)
+    return Candidates(start, start, _commits(start, _rows(repository, "--no-walk=unsorted", "--stdin", stdin=later)))
 
 
 def graph(repository: Repository, start: str, end: str) -> Graph:
@@ -79,6 +82,13 @@ class _Row(NamedTuple):
     sha: str
     parents: list[str]
     subject: str
+
+
+def _commits(start: str, rows: Sequence[_Row]) -> tuple[Candidate, ...]:
+    before = (start, *(row.sha for row in rows))
+    return tuple(
+        Candidate(row.sha, parent, row.subject, len(row.parents) > 1) for row, parent in zip(rows, before, strict=False)
+    )
 
 
 def _rows(repository: Repository, *arguments: str, stdin: Iterable[str] = ()) -> list[_Row]:
@@ -94,6 +104,11 @@ def _from_merge_base(repository: Repository, good: str, bad: str) -> list[str]:
     if not bases:
         return []
     base = min(bases, key=lambda sha: (-int(repository.text("rev-list", "--count", sha)), sha))
+    return _path(repository, base, bad)
+
+
+def _path(repository: Repository, base: str, bad: str) -> list[str]:
+    """From an ancestor to `bad`, both included."""
     listing = repository.text("rev-list", "--ancestry-path", "--parents", bad, f"^{base}")
     parents = {sha: found for sha, *found in map(str.split, listing.splitlines())}
     path = [bad]

@@ -8,7 +8,7 @@ from pathlib import Path
 from cpubisect.base.engine import Engine
 from cpubisect.base.errors import UserError
 from cpubisect.base.version import Version
-from cpubisect.history.candidates import Candidates, between, graph
+from cpubisect.history.candidates import Candidates, between, graph, since
 from cpubisect.history.diffs import changed_paths, changed_versions
 from cpubisect.history.names import Commit, Names
 from cpubisect.history.releases import VersionReader
@@ -128,6 +128,10 @@ class History:
                 "swap them; what made it faster is found with --find improvement, good being the older one there too",
             )
         return found
+
+    def since(self, start: str, end: str) -> Candidates:
+        """The commits to search from an ancestor of `end` on, by the first parents that contain it; see `since`."""
+        return since(self._repository, start, end)
 
     def graph(self, start: str, end: str) -> Graph:
         """All commits that `end` has and `start` has not, those that merges brought too."""

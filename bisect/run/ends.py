@@ -145,7 +145,8 @@ def _other_way(lab: Lab, task: ToSearch) -> Outcome | ToSearch:
 
 def _range(lab: Lab) -> tuple[Line, str | None]:
     """The line from good, or from the fork point, to bad, and the fork point if there is one."""
-    candidates = lab.history.candidates(lab.question.good_sha, lab.question.bad_sha)
+    listed = lab.history.since if lab.side is Side.GOOD else lab.history.candidates
+    candidates = listed(lab.question.good_sha, lab.question.bad_sha)
     line = main_line(lab, candidates)
     lab.record_line(line)
     size, classes = len(line.commits()) - 1, line.size - 1

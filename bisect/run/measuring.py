@@ -47,6 +47,9 @@ class Past(Protocol):
     def candidates(self, good: str, bad: str) -> Candidates:
         """The commits to search between two shas; raises UserError if they are no range."""
 
+    def since(self, start: str, end: str) -> Candidates:
+        """The commits to search from an ancestor of `end` on, by the first parents that contain it."""
+
     def classes(self, candidates: Candidates, irrelevant: Iterable[str]) -> tuple[tuple[str, ...], ...]:
         """Candidates that change nothing but `irrelevant` paths, with their predecessors."""
 

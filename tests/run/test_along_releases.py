@@ -152,3 +152,22 @@ def test_the_fork_is_where_the_lines_of_first_parents_part(forked: tuple[Path, d
     history = History(path)
     assert history.candidates(shas[5], shas[9]).fork == shas[2]
     assert history.candidates(shas[2], shas[5]).fork is None
+    assert history.since(shas[2], shas[5]) == history.candidates(shas[2], shas[5])
+
+
+def test_from_a_fork_point_that_was_merged_the_way_to_good_begins_there(tmp_path: Path) -> None:
+    story = Story()
+    trunk = [story.commit() for _ in range(4)]
+    left = story.commit(branch="old", parents=[trunk[1]])
+    merge = story.commit(branch="old", parents=[left, trunk[2]])
+    tip = story.commit(branch="old")
+    shas = story.write(tmp_path / "clone")
+    history = History(tmp_path / "clone")
+    fork = history.candidates(shas[tip], shas[trunk[3]]).fork
+    assert fork == shas[trunk[2]]
+    assert history.candidates(fork, shas[tip]).start == shas[trunk[1]]
+    own = history.since(fork, shas[tip])
+    assert [(one.sha, one.parent, one.is_merge) for one in own.commits] == [
+        (shas[merge], fork, True),
+        (shas[tip], shas[merge], False),
+    ]

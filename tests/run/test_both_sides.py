@@ -126,6 +126,16 @@ def test_what_bad_has_too_is_told() -> None:
     assert not notes["c4"]
 
 
+def test_a_good_branch_that_merged_the_trunk_parted_where_it_did_so_last() -> None:
+    commits = straight(1000.0, 1000.0, 1050.0, 1050.0, 1050.0, 1113.0, 1113.0)
+    commits |= straight(1000.0, Commit(1050.0, ("f0", "c3")), 1008.0, 1008.0, name="f", after="c1")
+    lab = FakeLab(commits, question(good="f3", bad="c6", good_sha="f3", bad_sha="c6", both_sides=True))
+    verdict = run(lab)
+    assert verdict.sides
+    assert verdict.sides.fork == "c3"
+    assert found(verdict) == [("c5", "bad", 0.6), ("f2", "good", 0.4)]
+
+
 def test_several_steps_of_both_sides_come_out_by_their_parts() -> None:
     bad = (1000.0, 1000.0, 1020.0, 1020.0, 1020.0, 1120.0, 1120.0)
     good = (1000.0, 960.0, 960.0, 930.0)

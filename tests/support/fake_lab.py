@@ -82,6 +82,13 @@ class ScriptedPast:
         start, shas = self._line(good, bad)
         return Candidates(good, start, self._listed(start, shas))
 
+    def since(self, start: str, end: str) -> Candidates:
+        """The first parents that contain the start."""
+        shas = [end]
+        while shas[-1] != start:
+            shas.append(next(one for one in self._commits[shas[-1]].parents if self.contains(one, start)))
+        return Candidates(start, start, self._listed(start, shas[-2::-1]))
+
     def graph(self, start: str, end: str) -> Graph:
         """What the end has and the start has not, in the order in which they were written down."""
         own = self._contained(end) - self._contained(start)
