@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Callable
+from dataclasses import dataclass
 
 BISECTIONS = """
 CREATE TABLE IF NOT EXISTS bisections (
@@ -136,6 +137,93 @@ CREATE TABLE IF NOT EXISTS links (
 )
 """
 
+COMPARISONS = """
+CREATE TABLE IF NOT EXISTS comparisons (
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    created FLOAT NOT NULL,
+    finished FLOAT,
+    state VARCHAR NOT NULL,
+    engine VARCHAR NOT NULL,
+    asked JSON NOT NULL,
+    host JSON NOT NULL,
+    owner JSON,
+    counter VARCHAR
+)
+"""
+
+COMPARISON_USES = """
+CREATE TABLE IF NOT EXISTS comparison_uses (
+    comparison INTEGER NOT NULL,
+    build INTEGER NOT NULL,
+    made INTEGER NOT NULL,
+    PRIMARY KEY (comparison, build),
+    FOREIGN KEY (comparison) REFERENCES comparisons (id) ON DELETE CASCADE,
+    FOREIGN KEY (build) REFERENCES builds (id)
+)
+"""
+
+COMPARISON_PROBES = """
+CREATE TABLE IF NOT EXISTS comparison_probes (
+    id INTEGER NOT NULL PRIMARY KEY,
+    comparison INTEGER NOT NULL,
+    build INTEGER NOT NULL,
+    purpose VARCHAR NOT NULL,
+    test VARCHAR NOT NULL,
+    parameters JSON NOT NULL,
+    counter VARCHAR NOT NULL,
+    started FLOAT NOT NULL,
+    seconds FLOAT NOT NULL,
+    error VARCHAR,
+    profile BLOB,
+    variables JSON NOT NULL,
+    commands JSON NOT NULL,
+    attributed BLOB,
+    calls BLOB,
+    note VARCHAR NOT NULL DEFAULT '',
+    FOREIGN KEY (comparison) REFERENCES comparisons (id) ON DELETE CASCADE,
+    FOREIGN KEY (build) REFERENCES builds (id)
+)
+"""
+
+COMPARISON_SAMPLES = """
+CREATE TABLE IF NOT EXISTS comparison_samples (
+    probe INTEGER NOT NULL,
+    metric VARCHAR NOT NULL,
+    number INTEGER NOT NULL,
+    value FLOAT NOT NULL,
+    PRIMARY KEY (probe, metric, number),
+    FOREIGN KEY (probe) REFERENCES comparison_probes (id) ON DELETE CASCADE
+)
+"""
+
+COMPARISON_EVENTS = """
+CREATE TABLE IF NOT EXISTS comparison_events (
+    id INTEGER NOT NULL PRIMARY KEY,
+    comparison INTEGER NOT NULL,
+    at FLOAT NOT NULL,
+    kind VARCHAR NOT NULL,
+    data JSON NOT NULL,
+    FOREIGN KEY (comparison) REFERENCES comparisons (id) ON DELETE CASCADE
+)
+"""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Where builds, probes and journals of one kind of owner are; `owner` is the column that says whose a row is."""
+
+    owner: str
+    uses: str
+    probes: str
+    samples: str
+    events: str
+
+
+OF_BISECTIONS = Tables("bisection", "uses", "probes", "samples", "events")
+OF_COMPARISONS = Tables("comparison", "comparison_uses", "comparison_probes", "comparison_samples", "comparison_events")
+
+OF_A_COMPARISON = (COMPARISONS, COMPARISON_USES, COMPARISON_PROBES, COMPARISON_SAMPLES, COMPARISON_EVENTS)
+
 TABLES = (BISECTIONS, CANDIDATES, BUILDS, USES, PROBES, SUSPECTS, SAMPLES, EVENTS, LINKS)
 """Each after those that it refers to. Columns of type JSON hold text, those of type BLOB what `packing` makes."""
 
@@ -212,6 +300,15 @@ def _add_objects(connection: sqlite3.Connection) -> None:
         connection.execute("ALTER TABLE builds ADD COLUMN objects BLOB")
 
 
+def _add_comparisons(connection: sqlite3.Connection) -> None:
+    for statement in (
+        *OF_A_COMPARISON,
+        "CREATE INDEX IF NOT EXISTS comparison_probes_by_build ON comparison_probes (comparison, build)",
+        "CREATE INDEX IF NOT EXISTS ix_comparison_events ON comparison_events (comparison)",
+    ):
+        connection.execute(statement)
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _create_all,
     _attributed_and_suspects,
@@ -222,6 +319,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _add_links,
     _add_note,
     _add_objects,
+    _add_comparisons,
 )
 """Applied in order, each once; the count of those applied is SQLite's `user_version`. Append, never edit."""
 

@@ -4,6 +4,7 @@ import sqlite3
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from typing import Any, Self
 
 from cpubisect.base.errors import Missing
@@ -13,6 +14,7 @@ from cpubisect.records.database import Database, equal, insert, insert_all, list
 from cpubisect.records.packing import pack, pack_calls, pack_objects, unpack, unpack_calls, unpack_objects
 from cpubisect.records.purpose import AS_ASKED, Purpose
 from cpubisect.records.results import FinishedBuild, FinishedProbe
+from cpubisect.records.schema import OF_BISECTIONS, Tables
 from cpubisect.search import events
 from cpubisect.search.costs import CallGraph
 from cpubisect.search.events import AnEvent, Entry, Event
@@ -145,7 +147,13 @@ _BISECTION = ", ".join(_columns(BisectionRow))
 
 
 class Store(Database):
-    """What is known of all bisections, in one file."""
+    """What is known of all bisections, in one file; or of all comparisons, whose builds, probes and journals the same
+    methods write and read, in `tables` of their own."""
+
+    def __init__(self, path: Path, tables: Tables = OF_BISECTIONS) -> None:
+        """Open and migrate; raises UserError if the file cannot be used."""
+        super().__init__(path)
+        self._of = tables
 
     def create_bisection(self, question: Question, host: Host, state: str = "running") -> int:
         """Add a bisection and return its id."""
@@ -247,7 +255,7 @@ class Store(Database):
         }
         with self.writing() as connection:
             build = insert(connection, "builds", values)
-            insert(connection, "uses", {"bisection": bisection, "build": build, "made": 1})
+            insert(connection, self._of.uses, {self._of.owner: bisection, "build": build, "made": 1})
         (row,) = self.read(f"SELECT {_BUILD} FROM builds WHERE id = ?", build)
         return BuildRow.read(row)
 
@@ -255,7 +263,8 @@ class Store(Database):
         """Record that a bisection uses a build that was there before."""
         with self.writing() as connection:
             connection.execute(
-                "INSERT OR IGNORE INTO uses (bisection, build, made) VALUES (?, ?, 0)", (bisection, build)
+                f"INSERT OR IGNORE INTO {self._of.uses} ({self._of.owner}, build, made) VALUES (?, ?, 0)",
+                (bisection, build),
             )
 
     def builds_of_recipe(self, recipe_key: str) -> list[BuildRow]:
@@ -277,12 +286,12 @@ class Store(Database):
         self, bisection: int, shas: Collection[str] | None = None, build: int | None = None
     ) -> list[tuple[BuildRow, bool]]:
         """Builds a bisection used, of some commits or just one, if given, in order, and whether it made them itself."""
-        condition, parameters = equal({"uses.bisection": bisection, "builds.id": build})
+        condition, parameters = equal({f"uses.{self._of.owner}": bisection, "builds.id": build})
         if shas is not None:
             condition += " AND builds.sha IN (SELECT value FROM json_each(?))"
             parameters.append(listed(shas))
         rows = self.read(
-            f"SELECT {_BUILD}, uses.made FROM builds JOIN uses ON uses.build = builds.id "
+            f"SELECT {_BUILD}, uses.made FROM builds JOIN {self._of.uses} AS uses ON uses.build = builds.id "
             f"WHERE {condition} ORDER BY builds.id",
             *parameters,
         )
@@ -324,7 +333,7 @@ class Store(Database):
     ) -> None:
         """Record a finished probe with all its samples, or why it failed, at once."""
         values = {
-            "bisection": bisection,
+            self._of.owner: bisection,
             "build": build,
             "purpose": purpose,
             "test": test,
@@ -341,13 +350,13 @@ class Store(Database):
             "note": result.note if result else "",
         }
         with self.writing() as connection:
-            probe = insert(connection, "probes", values)
+            probe = insert(connection, self._of.probes, values)
             rows = [
                 {"probe": probe, "metric": metric, "number": number, "value": value}
                 for metric, numbers in (result.values if result else {}).items()
                 for number, value in enumerate(numbers)
             ]
-            insert_all(connection, "samples", rows)
+            insert_all(connection, self._of.samples, rows)
 
     def probes(
         self,
@@ -360,7 +369,7 @@ class Store(Database):
         """Finished probes in the order they were made; of one build, purpose or test, or just one, if given."""
         condition, parameters = equal(
             {
-                "probes.bisection": bisection,
+                f"probes.{self._of.owner}": bisection,
                 "probes.id": probe,
                 "probes.build": build,
                 "probes.purpose": purpose,
@@ -369,7 +378,7 @@ class Store(Database):
         )
         rows = self.read(
             "SELECT id, build, test, purpose, seconds, error, profile, variables, commands, started, attributed, note "
-            f"FROM probes WHERE {condition} ORDER BY id",
+            f"FROM {self._of.probes} AS probes WHERE {condition} ORDER BY id",
             *parameters,
         )
         values = self.values(condition, *parameters)
@@ -391,8 +400,8 @@ class Store(Database):
         """The variables that a commit's server had in the first probe of a test with the question's own settings; empty
         if none told."""
         rows = self.read(
-            "SELECT probes.variables FROM probes JOIN builds ON builds.id = probes.build "
-            "WHERE probes.bisection = ? AND builds.sha = ? AND probes.test = ? AND probes.error IS NULL "
+            f"SELECT probes.variables FROM {self._of.probes} AS probes JOIN builds ON builds.id = probes.build "
+            f"WHERE probes.{self._of.owner} = ? AND builds.sha = ? AND probes.test = ? AND probes.error IS NULL "
             "AND EXISTS (SELECT 1 FROM json_each(?) WHERE substr(probes.purpose, 1, length(value)) = value) "
             "ORDER BY probes.id LIMIT 1",
             bisection,
@@ -406,7 +415,7 @@ class Store(Database):
         """By probe and metric, the samples of those probes that fulfil a condition on `schema`'s probes and samples."""
         rows = self.read(
             "SELECT samples.probe, samples.metric, samples.value "
-            "FROM samples JOIN probes ON probes.id = samples.probe "
+            f"FROM {self._of.samples} AS samples JOIN {self._of.probes} AS probes ON probes.id = samples.probe "
             f"WHERE {condition} ORDER BY samples.probe, samples.metric, samples.number",
             *parameters,
         )
@@ -420,8 +429,9 @@ class Store(Database):
         """The newest call graph of a commit that a probe for this purpose and test left; None if none did: they failed,
         were made before calls were kept, or counted without callgrind."""
         rows = self.read(
-            "SELECT probes.profile, probes.calls FROM probes JOIN builds ON builds.id = probes.build "
-            "WHERE probes.bisection = ? AND builds.sha = ? AND probes.purpose = ? AND probes.test = ? "
+            f"SELECT probes.profile, probes.calls FROM {self._of.probes} AS probes "
+            "JOIN builds ON builds.id = probes.build "
+            f"WHERE probes.{self._of.owner} = ? AND builds.sha = ? AND probes.purpose = ? AND probes.test = ? "
             "AND probes.error IS NULL AND probes.calls IS NOT NULL ORDER BY probes.id DESC LIMIT 1",
             bisection,
             sha,
@@ -433,27 +443,28 @@ class Store(Database):
     def probed(self, bisection: int) -> list[ProbedBuild]:
         """The builds of a bisection that could be probed, the one that was probed first before the others."""
         rows = self.read(
-            "SELECT builds.sha, builds.code, builds.artifact FROM builds JOIN probes ON probes.build = builds.id "
-            "WHERE probes.bisection = ? AND probes.error IS NULL GROUP BY builds.id ORDER BY min(probes.id)",
+            f"SELECT builds.sha, builds.code, builds.artifact FROM builds JOIN {self._of.probes} AS probes "
+            f"ON probes.build = builds.id WHERE probes.{self._of.owner} = ? AND probes.error IS NULL "
+            "GROUP BY builds.id ORDER BY min(probes.id)",
             bisection,
         )
         return [ProbedBuild(sha, code or artifact or "") for sha, code, artifact in rows]
 
     def add_event(self, bisection: int, event: Event) -> None:
         """Append to a bisection's journal."""
-        row = {"bisection": bisection, "at": time.time(), "kind": event.kind, "data": event.to_json()}
+        row = {self._of.owner: bisection, "at": time.time(), "kind": event.kind, "data": event.to_json()}
         with self.writing() as connection:
-            insert(connection, "events", row)
+            insert(connection, self._of.events, row)
 
     def events(self, bisection: int, after: int = 0, kinds: Sequence[type[Event]] | None = None) -> list[Entry]:
         """The journal from an event id on; only some kinds where they are given."""
-        condition, parameters = equal({"bisection": bisection})
+        condition, parameters = equal({self._of.owner: bisection})
         condition += " AND id > ?"
         parameters.append(after)
         if kinds is not None:
             condition += " AND kind IN (SELECT value FROM json_each(?))"
             parameters.append(listed(kind.kind for kind in kinds))
-        rows = self.read(f"SELECT id, at, kind, data FROM events WHERE {condition} ORDER BY id", *parameters)
+        rows = self.read(f"SELECT id, at, kind, data FROM {self._of.events} WHERE {condition} ORDER BY id", *parameters)
         return [entry_of(row) for row in rows]
 
     def told(self, bisection: int, kind: type[AnEvent]) -> list[AnEvent]:
@@ -461,10 +472,12 @@ class Store(Database):
         return [entry.event for entry in self.events(bisection, kinds=(kind,)) if isinstance(entry.event, kind)]
 
     def artifacts_in_use(self) -> set[str]:
-        """Digests that unfinished bisections still need, of redraws too."""
+        """Digests that unfinished bisections and comparisons still need, of redraws too."""
         rows = self.read(
             "WITH needed AS (SELECT uses.build FROM uses JOIN bisections ON bisections.id = uses.bisection "
-            "WHERE bisections.state IN ('queued', 'running', 'interrupted', 'cancelled')) "
+            "WHERE bisections.state IN ('queued', 'running', 'interrupted', 'cancelled') "
+            "UNION SELECT used.build FROM comparison_uses AS used JOIN comparisons ON comparisons.id = used.comparison "
+            "WHERE comparisons.state IN ('queued', 'running', 'interrupted', 'cancelled')) "
             "SELECT artifact FROM builds WHERE id IN needed AND artifact IS NOT NULL "
             "UNION SELECT artifact FROM links WHERE build IN needed"
         )

@@ -2,31 +2,27 @@
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 
 from cpubisect.base.engine import Engine
 from cpubisect.base.errors import UserError
 from cpubisect.base.home import Home
-from cpubisect.base.locks import wait_for
 from cpubisect.base.metrics import Counter
 from cpubisect.base.objects import ObjectFile
 from cpubisect.base.scratch import scratch
 from cpubisect.base.version import Version
-from cpubisect.builders.build import BuildSettings, Library, Outcome, Recipe, Toolchain
-from cpubisect.builders.carry import carry_out
+from cpubisect.builders.build import Outcome, Toolchain
 from cpubisect.builders.catalog import builder_of
-from cpubisect.builders.libraries import libraries
 from cpubisect.builders.recipes.matrix import Matrix
 from cpubisect.builders.redraw import Redrawn, draw_again
-from cpubisect.builders.shelf import LibraryMissing, Shelf
 from cpubisect.builders.trees.linker import why_no_redraws
 from cpubisect.history.history import History
-from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
+from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.store import BuildRow, ProbeRow, Store, SuspectRow
+from cpubisect.run.bench.making import PROBE_ATTEMPTS, Bench
 from cpubisect.run.measuring import Touched, Unobservable
 from cpubisect.run.prior import read_settings, read_touched
 from cpubisect.search import events
@@ -36,10 +32,7 @@ from cpubisect.search.question import Question
 from cpubisect.search.suspects import Suspicion
 from cpubisect.search.verdict import Side
 from cpubisect.workloads.catalog import workload_of
-from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, Test
-
-PROBE_ATTEMPTS = 2
-"""So many failed probes in a row make a commit unobservable: a single one may be the host's fault."""
+from cpubisect.workloads.probe import Test
 
 REDRAWS_AT_ONCE = 8
 """So many redraws of a build are made while its objects are there, which takes much longer than a link."""
@@ -71,7 +64,6 @@ class HostLab:
     _twins: dict[str, str] = field(default_factory=dict, repr=False)
     _undrawn: dict[str, str] = field(default_factory=dict, repr=False)
     _touched: dict[tuple[tuple[str, ...], ...], Touched] = field(default_factory=dict, repr=False)
-    _libraries: dict[str, tuple[Library, ...]] = field(default_factory=dict, repr=False)
     _objects: dict[int, Mapping[str, ObjectFile]] = field(default_factory=dict, repr=False)
 
     def beside(self, test: Test) -> "HostLab":
@@ -117,7 +109,7 @@ class HostLab:
         With several tests, each probes it before anything else is built.
         """
         if sha not in self._built:
-            self._built[sha] = self._find_or_make(sha)
+            self._built[sha] = self.bench.find_or_make(sha)
             if self._built[sha].outcome == Outcome.BUILT and len(self.tests) > 1:
                 for test in self.tests:
                     with contextlib.suppress(Unobservable):
@@ -130,14 +122,14 @@ class HostLab:
     def build_again(self, sha: str) -> bool:
         """Have a commit that could not be built tried once more, but never a third time; whether it is built now."""
         try:
-            recipe = self._recipe(sha)
+            recipe = self.bench.recipe(sha)
         except UserError:
             return False
         tries = (build for build, _ in self.builds() if build.sha == sha and build.recipe_key == recipe.key())
         failed = [build for build in tries if build.outcome != Outcome.BUILT]
         if len(failed) != 1:
             return False
-        self._built[sha] = self._make(recipe)
+        self._built[sha] = self.bench.make(recipe)
         return self._built[sha].outcome == Outcome.BUILT
 
     def mishaps(self) -> list[str]:
@@ -147,109 +139,42 @@ class HostLab:
             outcomes.setdefault(build.sha, []).append(build.outcome)
         return [sha for sha, own in outcomes.items() if own[-1] == Outcome.BUILT and {*own} != {Outcome.BUILT}]
 
-    def _find_or_make(self, sha: str) -> BuildRow:
-        """The build of a commit that is kept, or one made now; raises Unobservable if there is no recipe, UserError if
-        this host lacks a library."""
-        try:
-            recipe = self._recipe(sha)
-        except LibraryMissing:
-            raise
-        except UserError as reason:
-            raise Unobservable(reason.problem) from reason
-        tried_here = {build.id for build, _ in self.builds()}
-        for row in self.store.builds_of_recipe(recipe.key()):
-            kept = row.artifact is not None and self._artifacts.path(row.artifact) is not None
-            # Another bisection's failure may have been the host's: a missing package, since installed.
-            if kept or (row.outcome != Outcome.BUILT and row.id in tried_here):
-                self.store.use_build(self.bisection, row.id)
-                self.tell(events.BuildReused(sha=sha, outcome=row.outcome))
-                return row
-        return self._make(recipe)
-
-    def _make(self, recipe: Recipe) -> BuildRow:
-        """Build by a recipe, and keep what came of it; raises UserError if the disk is full or a library is not to be
-        had."""
-        self._provide(recipe)
-        started, sha = time.time(), recipe.commit
-        log = self.home.logs / f"build-{sha[:12]}-{recipe.key()[:8]}-{int(started)}.log"
-        self.tell(events.BuildStarted(sha=sha, toolchain=recipe.toolchain.name, log=str(log)))
-        with scratch(self.home.work) as work:
-            result = carry_out(
-                recipe,
-                builder_of(self.engine),
-                self.history.path,
-                work,
-                self._build_settings(),
-                log=log,
-                progress=lambda text: self.tell(events.Progress(text=text)),
-            )
-            self._check_disk(sha, result.outcome, result.first_error)
-            digest = self._artifacts.put(result.output) if result.output else None
-        row = self.store.add_build(self.bisection, replace(result, output=None), digest, started)
-        self._artifacts.prune(DEFAULT_LIMIT_BYTES, self.store.artifacts_in_use())
-        self.tell(
-            events.BuildFinished(
-                sha=sha,
-                outcome=row.outcome,
-                wall_seconds=row.wall_seconds,
-                first_error=row.first_error,
-                cache_hits=row.cache_hits,
-                cache_misses=row.cache_misses,
-                repairs=len(row.repairs),
-            )
-        )
-        return row
-
-    def _build_settings(self) -> BuildSettings:
-        return BuildSettings(
-            ccache_dir=self.home.ccache,
-            patches_dir=self.matrix.patches_dir,
-            jobs=self.question.jobs,
-            unread=self.engine.unread,
-            bundled=self.engine.bundled,
-            libraries=self.home.libraries,
-        )
-
-    def _provide(self, recipe: Recipe) -> None:
-        """Have the libraries of a recipe here; raises UserError."""
-        for library in recipe.libraries:
-            addresses = self.matrix.addresses(self.engine, library.name)
-            self._shelf.provide(library, addresses, lambda text: self.tell(events.Progress(text=text)))
-
-    def _wanted(self, sha: str) -> tuple[Library, ...]:
-        """The libraries that a commit's tree wants; raises UserError for one of which nothing is known."""
-        if sha not in self._libraries:
-            sections = self.matrix.libraries(self.engine)
-            self._libraries[sha] = libraries(sections, self.history.tree(sha), self._shelf)
-        return self._libraries[sha]
-
     @cached_property
-    def _shelf(self) -> Shelf:
-        return Shelf(self.home.libraries)
-
-    def _check_disk(self, sha: str, outcome: Outcome, first_error: str) -> None:
-        """Raises UserError if a build ended for want of space: that says nothing about its commit."""
-        if outcome is Outcome.OUT_OF_DISK:
-            raise UserError(
-                f"the disk became full while {sha[:12]} was built ({first_error})",
-                f"free space (`bisect artifacts prune`) and run `bisect resume {self.bisection}`",
-            )
+    def bench(self) -> Bench:
+        """Where this bisection's builds and probes are made."""
+        return Bench(
+            owner=self.bisection,
+            store=self.store,
+            engine=self.engine,
+            matrix=self.matrix,
+            toolchains=tuple(self.toolchains),
+            counter=self.counter,
+            history=self.history,
+            home=self.home,
+            tell=self.tell,
+            again=f"bisect resume {self.bisection}",
+            toolchain=self.question.toolchain,
+            jobs=self.question.jobs,
+            simulations=self.question.simulations,
+            profiled=self.question.metric.counted,
+            flags=self.question.flags,
+        )
 
     def _draw(self, build: BuildRow, link: int) -> None:
         """Have a redraw of a build, made now with others beside it unless it is there; raises Unobservable if it can't
         be linked in other orders, UserError if the disk is full."""
-        if self._binary(build, link) is not None:
+        if self.bench.binary(build, link) is not None:
             return
         if why := self._undrawn.get(build.sha) or self.redraws:
             raise Unobservable(why)
         first = link - (link - 1) % REDRAWS_AT_ONCE
         beside = range(first, first + REDRAWS_AT_ONCE)
-        self._make_links(build, [number for number in beside if self._binary(build, number) is None])
+        self._make_links(build, [number for number in beside if self.bench.binary(build, number) is None])
 
     def _make_links(self, build: BuildRow, links: Sequence[int]) -> None:
         """Link a build's objects in other orders, and keep what came of it; raises Unobservable, UserError."""
-        sha, recipe = build.sha, self._recipe(build.sha)
-        self._provide(recipe)
+        sha, recipe = build.sha, self.bench.recipe(build.sha)
+        self.bench.provide(recipe)
         log = self.home.logs / f"links-{sha[:12]}-{recipe.key()[:8]}-{int(time.time())}.log"
         self.tell(events.Redrawing(sha=sha, links=len(links), log=str(log)))
         with scratch(self.home.work) as work:
@@ -258,16 +183,16 @@ class HostLab:
                 builder_of(self.engine),
                 self.history.path,
                 work,
-                self._build_settings(),
+                self.bench.settings(),
                 links,
                 log=log,
                 progress=lambda text: self.tell(events.Progress(text=text)),
             )
-            self._check_disk(sha, drawn.outcome, drawn.first_error)
+            self.bench.check_disk(sha, drawn.outcome, drawn.first_error)
             why = _why_not_of(drawn, build)
-            artifacts = {} if why else {link: self._artifacts.put(made) for link, made in drawn.outputs.items()}
+            artifacts = {} if why else {link: self.bench.artifacts.put(made) for link, made in drawn.outputs.items()}
         self.store.set_links(build.id, artifacts)
-        self._artifacts.prune(DEFAULT_LIMIT_BYTES, self.store.artifacts_in_use())
+        self.bench.artifacts.prune(DEFAULT_LIMIT_BYTES, self.store.artifacts_in_use())
         self.tell(
             events.Redrawn(
                 sha=sha,
@@ -282,23 +207,9 @@ class HostLab:
             self._undrawn[sha] = why
             raise Unobservable(why)
 
-    def _binary(self, build: BuildRow, link: int) -> Path | None:
-        """Where the artifact of a build or of its redraw is; None if it was pruned or never made."""
-        digest = self.store.links(build.id).get(link) if link else build.artifact
-        return self._artifacts.path(digest) if digest else None
-
-    @cached_property
-    def _artifacts(self) -> Artifacts:
-        return Artifacts(self.home.artifacts)
-
     def version(self, sha: str) -> Version:
         """The release a commit's tree says it belongs to; raises UserError if it doesn't say."""
-        version = self.history.version_at(sha)
-        if version is None:
-            raise UserError(
-                f"commit {sha[:12]} has no version file of {self.engine.name}", "choose a later good commit"
-            )
-        return version
+        return self.bench.version(sha)
 
     def same_code(self, one: str, other: str) -> bool:
         """Whether two commits' builds do the same when run; raises Unobservable if one can't be built."""
@@ -387,27 +298,15 @@ class HostLab:
         return frozenset(
             sha
             for sha, recipe_key, artifact in stored
-            if self._artifacts.path(artifact) is not None and self._is_of_today(sha, recipe_key)
+            if self.bench.artifacts.path(artifact) is not None and self._is_of_today(sha, recipe_key)
         )
 
     def _is_of_today(self, sha: str, recipe_key: str) -> bool:
         """Whether a commit would be built by that recipe now; False if by none."""
         try:
-            return self._recipe(sha).key() == recipe_key
+            return self.bench.recipe(sha).key() == recipe_key
         except UserError:
             return False
-
-    def _recipe(self, sha: str) -> Recipe:
-        asked = self.question
-        return self.matrix.recipe(
-            self.engine,
-            sha,
-            self.version(sha),
-            self.toolchains,
-            prefer=asked.toolchain,
-            flags=asked.flags,
-            libraries=self._wanted(sha),
-        )
 
     def setting_of(self, variable: str, *, lenient: bool = False) -> str:
         """What a server's variable is called among a test's settings; if `lenient`, a server without it goes on."""
@@ -466,56 +365,8 @@ class HostLab:
 
     def _make_probe(self, build: BuildRow, purpose: Purpose, settings: Mapping[str, str] | None = None) -> bool:
         """One probe more, kept whatever becomes of it; False if it failed."""
-        sha = build.sha
         parameters = {**self.question.parameters[self.test.name], **(settings or {})}
-        with only_probe(self.home), scratch(self.home.work) as work:
-            request = self._request(build, purpose, parameters, work)
-            self.tell(events.ProbeStarted(sha=sha, purpose=str(purpose)))
-            started = time.time()
-            samples, error = None, None
-            try:
-                samples = (asked if purpose.only_asks else measure)(self.engine, request)
-            except ProbeError as failure:
-                error = str(failure)
-            seconds = time.time() - started
-        self.store.add_probe(
-            self.bisection,
-            build.id,
-            purpose,
-            self.test.name,
-            parameters,
-            started,
-            samples,
-            seconds=seconds,
-            counter=self.counter.value,
-            error=error,
-        )
-        told = events.ProbeFinished(sha=sha, purpose=str(purpose), seconds=seconds, error=error)
-        if samples:
-            values = {name: list(found) for name, found in samples.values.items()}
-            told = replace(told, values=values, note=samples.note)
-        self.tell(told)
-        return error is None
-
-    def _request(self, build: BuildRow, purpose: Purpose, parameters: Mapping[str, str], work: Path) -> ProbeRequest:
-        """What a probe of a build is asked for; raises UserError if its artifact is gone."""
-        artifact = self._binary(build, purpose.link)
-        if artifact is None:
-            raise UserError(
-                f"the artifact of {build.sha[:12]} was pruned while in use", f"run `bisect resume {self.bisection}`"
-            )
-        return ProbeRequest(
-            artifact=artifact,
-            version=self.version(build.sha),
-            test=self.test,
-            parameters=parameters,
-            counter=self.counter,
-            scratch=work,
-            instructions=not purpose.only_clock and self.counts_instructions,
-            clock=purpose.clocks,
-            simulations=self.question.simulations,
-            profiled=self.question.metric.counted,
-        )
+        return self.bench.probe(build, purpose, self.test, parameters)
 
 
 def _why_not_of(drawn: Redrawn, build: BuildRow) -> str:
@@ -525,22 +376,3 @@ def _why_not_of(drawn: Redrawn, build: BuildRow) -> str:
     if build.code and drawn.code != build.code:
         return "its objects are no longer what they were when it was built: was a compiler or a library changed?"
     return ""
-
-
-def measure(engine: Engine, request: ProbeRequest) -> Samples:
-    """What the engine's workload measures; raises ProbeError."""
-    return workload_of(engine).probe(request)
-
-
-def asked(engine: Engine, request: ProbeRequest) -> Samples:
-    """No samples, but the variables of what would be measured; raises ProbeError."""
-    started = time.monotonic()
-    variables = workload_of(engine).variables(request)
-    return Samples({}, request.counter, request.parameters, time.monotonic() - started, variables=variables)
-
-
-@contextlib.contextmanager
-def only_probe(home: Home) -> Iterator[None]:
-    """Held while a probe runs: one at a time per host, across all bisections."""
-    with wait_for(home.root / "probe.lock"):
-        yield

@@ -17,7 +17,8 @@ from cpubisect.builders.recipes.matrix import Matrix, locate_matrix
 from cpubisect.records import queries
 from cpubisect.records.purpose import Purpose
 from cpubisect.run import lab as lab_module
-from cpubisect.run.lab import PROBE_ATTEMPTS, REDRAWS_AT_ONCE, HostLab
+from cpubisect.run.bench.making import PROBE_ATTEMPTS
+from cpubisect.run.lab import REDRAWS_AT_ONCE, HostLab
 from cpubisect.run.measuring import Unobservable
 from cpubisect.search.events import BuildFinished, Event, ProbeFinished, Progress, Redrawing, Redrawn
 from cpubisect.search.question import MetricChoice

@@ -1,0 +1,1 @@
+"""A comparison of versions in every form in which it leaves this program."""

@@ -1,0 +1,254 @@
+"""Builds and probes carried out on this host, one at a time, and kept before anything else is done."""
+
+import contextlib
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from cpubisect.base.engine import Engine
+from cpubisect.base.errors import UserError
+from cpubisect.base.flags import Flags
+from cpubisect.base.home import Home
+from cpubisect.base.locks import wait_for
+from cpubisect.base.metrics import INSTRUCTIONS, Counter, Simulation
+from cpubisect.base.scratch import scratch
+from cpubisect.base.version import Version
+from cpubisect.builders.build import BuildSettings, Library, Outcome, Recipe, Toolchain
+from cpubisect.builders.carry import carry_out
+from cpubisect.builders.catalog import builder_of
+from cpubisect.builders.libraries import libraries
+from cpubisect.builders.recipes.matrix import Matrix
+from cpubisect.builders.shelf import LibraryMissing, Shelf
+from cpubisect.history.history import History
+from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
+from cpubisect.records.purpose import Purpose
+from cpubisect.records.store import BuildRow, Store
+from cpubisect.run.measuring import Unobservable
+from cpubisect.search import events
+from cpubisect.search.events import Watch
+from cpubisect.workloads.catalog import workload_of
+from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, Test
+
+PROBE_ATTEMPTS = 2
+"""So many failed probes in a row make a commit unobservable: a single one may be the host's fault."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where builds and probes are made for one `owner`, a bisection or a comparison, into whose tables `store` writes.
+
+    `toolchain` is the compiler for all builds, None for the matrix's preference; `profiled` is the metric of profiles;
+    `again` is the command that goes on after an interruption; `flags` are those that commits are compiled by;
+    `tell` takes what happens.
+    """
+
+    owner: int
+    store: Store
+    engine: Engine
+    matrix: Matrix
+    toolchains: tuple[Toolchain, ...]
+    counter: Counter
+    history: History
+    home: Home
+    tell: Watch
+    again: str
+    toolchain: str | None = None
+    jobs: int = 2
+    simulations: tuple[Simulation, ...] = ()
+    profiled: str = INSTRUCTIONS
+    flags: Flags = Flags.PINNED
+    _libraries: dict[str, tuple[Library, ...]] = field(default_factory=dict, repr=False)
+
+    def version(self, sha: str) -> Version:
+        """The release a commit's tree says it belongs to; raises UserError if it doesn't say."""
+        version = self.history.version_at(sha)
+        if version is None:
+            raise UserError(
+                f"commit {sha[:12]} has no version file of {self.engine.name}", "choose a later good commit"
+            )
+        return version
+
+    def recipe(self, sha: str) -> Recipe:
+        """How a commit is built now; raises UserError if there is no way."""
+        return self.matrix.recipe(
+            self.engine,
+            sha,
+            self.version(sha),
+            self.toolchains,
+            prefer=self.toolchain,
+            flags=self.flags,
+            libraries=self._wanted(sha),
+        )
+
+    def find_or_make(self, sha: str) -> BuildRow:
+        """The build of a commit that is kept, or one made now; raises Unobservable if there is no recipe, UserError if
+        this host lacks a library."""
+        try:
+            recipe = self.recipe(sha)
+        except LibraryMissing:
+            raise
+        except UserError as reason:
+            raise Unobservable(reason.problem) from reason
+        tried_here = {build.id for build, _ in self.store.builds(self.owner)}
+        for row in self.store.builds_of_recipe(recipe.key()):
+            kept = row.artifact is not None and self.artifacts.path(row.artifact) is not None
+            # Another one's failure may have been the host's: a missing package, since installed.
+            if kept or (row.outcome != Outcome.BUILT and row.id in tried_here):
+                self.store.use_build(self.owner, row.id)
+                self.tell(events.BuildReused(sha=sha, outcome=row.outcome))
+                return row
+        return self.make(recipe)
+
+    def make(self, recipe: Recipe) -> BuildRow:
+        """Build by a recipe, and keep what came of it; raises UserError if the disk is full or a library is not to be
+        had."""
+        self.provide(recipe)
+        started, sha = time.time(), recipe.commit
+        log = self.home.logs / f"build-{sha[:12]}-{recipe.key()[:8]}-{int(started)}.log"
+        self.tell(events.BuildStarted(sha=sha, toolchain=recipe.toolchain.name, log=str(log)))
+        with scratch(self.home.work) as work:
+            result = carry_out(
+                recipe,
+                builder_of(self.engine),
+                self.history.path,
+                work,
+                self.settings(),
+                log=log,
+                progress=lambda text: self.tell(events.Progress(text=text)),
+            )
+            self.check_disk(sha, result.outcome, result.first_error)
+            digest = self.artifacts.put(result.output) if result.output else None
+        row = self.store.add_build(self.owner, replace(result, output=None), digest, started)
+        self.artifacts.prune(DEFAULT_LIMIT_BYTES, self.store.artifacts_in_use())
+        self.tell(
+            events.BuildFinished(
+                sha=sha,
+                outcome=row.outcome,
+                wall_seconds=row.wall_seconds,
+                first_error=row.first_error,
+                cache_hits=row.cache_hits,
+                cache_misses=row.cache_misses,
+                repairs=len(row.repairs),
+            )
+        )
+        return row
+
+    def settings(self) -> BuildSettings:
+        """What every build here has."""
+        return BuildSettings(
+            ccache_dir=self.home.ccache,
+            patches_dir=self.matrix.patches_dir,
+            jobs=self.jobs,
+            unread=self.engine.unread,
+            bundled=self.engine.bundled,
+            libraries=self.home.libraries,
+        )
+
+    def provide(self, recipe: Recipe) -> None:
+        """Have the libraries of a recipe here; raises UserError."""
+        for library in recipe.libraries:
+            addresses = self.matrix.addresses(self.engine, library.name)
+            self._shelf.provide(library, addresses, lambda text: self.tell(events.Progress(text=text)))
+
+    def _wanted(self, sha: str) -> tuple[Library, ...]:
+        """The libraries that a commit's tree wants; raises UserError for one of which nothing is known."""
+        if sha not in self._libraries:
+            sections = self.matrix.libraries(self.engine)
+            self._libraries[sha] = libraries(sections, self.history.tree(sha), self._shelf)
+        return self._libraries[sha]
+
+    @cached_property
+    def _shelf(self) -> Shelf:
+        return Shelf(self.home.libraries)
+
+    def check_disk(self, sha: str, outcome: Outcome, first_error: str) -> None:
+        """Raises UserError if a build ended for want of space: that says nothing about its commit."""
+        if outcome is Outcome.OUT_OF_DISK:
+            raise UserError(
+                f"the disk became full while {sha[:12]} was built ({first_error})",
+                f"free space (`bisect artifacts prune`) and run `{self.again}`",
+            )
+
+    def binary(self, build: BuildRow, link: int = 0) -> Path | None:
+        """Where the artifact of a build or of its redraw is; None if it was pruned or never made."""
+        digest = self.store.links(build.id).get(link) if link else build.artifact
+        return self.artifacts.path(digest) if digest else None
+
+    @cached_property
+    def artifacts(self) -> Artifacts:
+        """The kept builds of this host."""
+        return Artifacts(self.home.artifacts)
+
+    def probe(self, build: BuildRow, purpose: Purpose, test: Test, parameters: Mapping[str, str]) -> bool:
+        """One probe more, kept whatever becomes of it; False if it failed. Raises UserError if the build's artifact is
+        gone."""
+        sha = build.sha
+        with only_probe(self.home), scratch(self.home.work) as work:
+            request = self._request(build, purpose, test, parameters, work)
+            self.tell(events.ProbeStarted(sha=sha, purpose=str(purpose)))
+            started = time.time()
+            samples, error = None, None
+            try:
+                samples = (asked if purpose.only_asks else measure)(self.engine, request)
+            except ProbeError as failure:
+                error = str(failure)
+            seconds = time.time() - started
+        self.store.add_probe(
+            self.owner,
+            build.id,
+            purpose,
+            test.name,
+            parameters,
+            started,
+            samples,
+            seconds=seconds,
+            counter=self.counter.value,
+            error=error,
+        )
+        told = events.ProbeFinished(sha=sha, purpose=str(purpose), seconds=seconds, error=error)
+        if samples:
+            values = {name: list(found) for name, found in samples.values.items()}
+            told = replace(told, values=values, note=samples.note)
+        self.tell(told)
+        return error is None
+
+    def _request(
+        self, build: BuildRow, purpose: Purpose, test: Test, parameters: Mapping[str, str], work: Path
+    ) -> ProbeRequest:
+        """What a probe of a build is asked for; raises UserError if its artifact is gone."""
+        artifact = self.binary(build, purpose.link)
+        if artifact is None:
+            raise UserError(f"the artifact of {build.sha[:12]} was pruned while in use", f"run `{self.again}`")
+        return ProbeRequest(
+            artifact=artifact,
+            version=self.version(build.sha),
+            test=test,
+            parameters=parameters,
+            counter=self.counter,
+            scratch=work,
+            instructions=not purpose.only_clock and self.counter is not Counter.NONE,
+            clock=purpose.clocks,
+            simulations=self.simulations,
+            profiled=self.profiled,
+        )
+
+
+def measure(engine: Engine, request: ProbeRequest) -> Samples:
+    """What the engine's workload measures; raises ProbeError."""
+    return workload_of(engine).probe(request)
+
+
+def asked(engine: Engine, request: ProbeRequest) -> Samples:
+    """No samples, but the variables of what would be measured; raises ProbeError."""
+    started = time.monotonic()
+    variables = workload_of(engine).variables(request)
+    return Samples({}, request.counter, request.parameters, time.monotonic() - started, variables=variables)
+
+
+@contextlib.contextmanager
+def only_probe(home: Home) -> Iterator[None]:
+    """Held while a probe runs: one at a time per host, across all bisections and comparisons."""
+    with wait_for(home.root / "probe.lock"):
+        yield
