@@ -21,6 +21,7 @@ from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import COUNTERS, Counter, Simulation, digits
 from cpubisect.command import Commands
+from cpubisect.compare import compare_command
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.records.registry import RESUMABLE, Registry
 from cpubisect.records.store import LARGEST_ID
@@ -64,6 +65,7 @@ def main() -> None:
       bisect start 5.6.51 5.7.44 --test point-query
       bisect start v8.5.3 v8.8.1 --test seekrandom --repo ~/rocksdb
       bisect report 1 --format markdown
+      bisect compare 5.6.51 5.7.44 8.0.39 --test point-query
 
     Exit codes: 0 done (for start and resume: a verdict was reached), 2 bad input or an unfit host (one line says
     what to do), 4 cancelled, 130 interrupted (`bisect resume` goes on), 1 anything else.
@@ -421,6 +423,9 @@ def suspects(bisection: int | None, inside: str, limit: int, as_json: bool) -> N
     Console(width=None if sys.stdout.isatty() else WIDE).print(table)
     if len(found.suspects) < found.candidates:
         click.echo(f"{found.candidates - len(found.suspects)} more; --limit {found.candidates} shows all")
+
+
+main.add_command(compare_command)
 
 
 @main.command()

@@ -16,7 +16,7 @@ def unchecked() -> ContextDecorator:
     return debug_mode(False)
 
 
-def finished(chart: alt.LayerChart | alt.FacetChart) -> Json:
+def finished(chart: alt.LayerChart | alt.FacetChart | alt.VConcatChart) -> Json:
     """The specification of a chart, with the look of all; it is not checked against the schema, which takes longer."""
     spec: Json = chart.configure(
         background="transparent",

@@ -95,6 +95,10 @@ class History:
         """Both ends, versions without tags being looked up on one line of history; see `Names.resolve_pair`."""
         return self._names.resolve_pair(good, bad)
 
+    def resolve_all(self, names: Sequence[str]) -> list[Commit]:
+        """Commits that belong together; see `Names.resolve_all`."""
+        return self._names.resolve_all(names)
+
     def version_at(self, sha: str) -> Version | None:
         """The release a commit's tree says it belongs to: in MySQL the next one to be cut."""
         return self._reader.versions([sha])[sha]

@@ -1,6 +1,7 @@
 """From what a user types (a version, tag, branch, sha or any git revision) to one commit."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -68,19 +69,27 @@ class Names:
         return self._direct(name) or self._released(name)
 
     def resolve_pair(self, good: str, bad: str) -> tuple[Commit, Commit]:
-        """Both ends of one question; like `resolve`, but versions without tags are both looked up on the first line of
-        history that has both ends, because clones exist that hold the same commits twice under different shas."""
-        first, last = self._direct(good), self._direct(bad)
-        if first is not None and last is not None:
-            return first, last
+        """Both ends of one question, as `resolve_all` finds them."""
+        first, last = self.resolve_all((good, bad))
+        return first, last
+
+    def resolve_all(self, names: Sequence[str]) -> list[Commit]:
+        """Commits that belong together; like `resolve`, but versions without tags are all looked up on the first line
+        of history that has all of the commits, because clones exist that hold the same ones twice under different
+        shas."""
+        direct = [self._direct(name) for name in names]
+        found = [commit for commit in direct if commit is not None]
+        if len(found) == len(names):
+            return found
         for line in self._lines():
             on_line = [
-                self._on_line(name, line) if end is None else end if self._holds(line, end.sha) else None
-                for name, end in ((good, first), (bad, last))
+                self._on_line(name, line) if commit is None else commit if self._holds(line, commit.sha) else None
+                for name, commit in zip(names, direct, strict=True)
             ]
-            if on_line[0] is not None and on_line[1] is not None:
-                return on_line[0], on_line[1]
-        return first or self._released(good), last or self._released(bad)
+            found = [commit for commit in on_line if commit is not None]
+            if len(found) == len(names):
+                return found
+        return [commit or self._released(name) for name, commit in zip(names, direct, strict=True)]
 
     def _direct(self, name: str) -> Commit | None:
         checked_name(name)

@@ -32,16 +32,24 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells; `more` says what was left out."""
+    """Rows of cells; `more` says what was left out. Cells may be coloured: `tones` has as many rows, of `worse`,
+    `better` or nothing, or none at all."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
     more: str = ""
+    tones: tuple[tuple[str, ...], ...] = ()
 
     @property
     def lined(self) -> list[tuple[tuple[Column, str], ...]]:
         """The rows, each cell with its column."""
         return [tuple(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    @property
+    def toned(self) -> list[tuple[tuple[Column, str, str], ...]]:
+        """The rows, each cell with its column and its tone."""
+        tones = self.tones or tuple(("",) * len(row) for row in self.rows)
+        return [tuple(zip(self.columns, row, own, strict=True)) for row, own in zip(self.rows, tones, strict=True)]
 
 
 @dataclass(frozen=True)

@@ -49,16 +49,24 @@ def code(text: str) -> str:
     return f"{fence}{gap}{flat}{gap}{fence}" if flat else ""
 
 
+MARKS = {"worse": "🟨 ", "better": "🟦 ", "": ""}
+"""What stands before a cell of that tone: GitHub shows no colours of ours."""
+
+
+def _cell(text: str, tone: str) -> str:
+    return MARKS[tone] + (code(text) or " ")
+
+
 def _block(block: Block) -> list[str]:
     match block:
         case Paragraph(text):
             return [plain(part) for part in text.split("\n")]
         case Facts(rows):
             return ["| | |", "|:--|:--|", *(f"| {plain(name)} | {code(text)} |" for name, text in rows)]
-        case Table(columns, rows, more):
+        case Table(columns, _, more):
             head = "|".join(plain(column.title) or " " for column in columns)
             rule = "|".join("--:" if column.right else ":--" for column in columns)
-            body = ["|" + "|".join(code(cell) or " " for cell in row) + "|" for row in rows]
+            body = ["|" + "|".join(_cell(cell, tone) for _, cell, tone in row) + "|" for row in block.toned]
             return [f"|{head}|", f"|{rule}|", *body, *(["", plain(more)] if more else [])]
         case Code(text, language, caption):
             if not caption:

@@ -55,13 +55,6 @@ CULPRIT_FIGURES: tuple[Callable[[Registry, int, Culprit, str], Figure | None], .
 
 def as_html(registry: Registry, told: Bisection) -> str:
     """The page."""
-    environment = Environment(
-        loader=PackageLoader("cpubisect.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     found = [
         (
             about(culprit, told.metric.counted, prefix(test, told.tests), MOST_FUNCTIONS),
@@ -69,18 +62,34 @@ def as_html(registry: Registry, told: Bisection) -> str:
         )
         for test, culprit in culprits(told)
     ]
-    return environment.get_template("report.html").render(
-        told=clean(told),
-        tests=joined(told.tests),
-        opening=opening(told),
-        short=by_step(told),
-        commits=[_commits(registry, told, test) for test in told.tests],
-        culprits=found,
-        sections=_with_diffs(registry, told, rest(told)),
-        font=Markup(FONT_RULE),
-        dark=Markup(dark_rules()),
-        kind=lambda block: type(block).__name__,
+    return (
+        documents()
+        .get_template("report.html")
+        .render(
+            told=clean(told),
+            tests=joined(told.tests),
+            opening=opening(told),
+            short=by_step(told),
+            commits=[_commits(registry, told, test) for test in told.tests],
+            culprits=found,
+            sections=_with_diffs(registry, told, rest(told)),
+            font=Markup(FONT_RULE),
+            dark=Markup(dark_rules()),
+        )
     )
+
+
+def documents() -> Environment:
+    """The templates of all documents, each of which is one file."""
+    environment = Environment(
+        loader=PackageLoader("cpubisect.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals["kind"] = lambda block: type(block).__name__
+    return environment
 
 
 def _figures(registry: Registry, bisection: int, culprit: Culprit, test: str) -> list[Figure]:

@@ -105,7 +105,7 @@ def _head(block: Block, kept: int) -> Block:
         case Facts(rows):
             return Facts(rows[:kept])
         case Table(_, rows):
-            return replace(block, rows=rows[:kept], more="")
+            return replace(block, rows=rows[:kept], tones=block.tones[:kept], more="")
         case Code(text):
             return replace(block, text="\n".join(text.splitlines()[:kept]))
 

@@ -1,7 +1,7 @@
 """From what the user typed to a question: finds the repository and engine, resolves names, checks everything first."""
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -59,17 +59,12 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
     if asked.counter is not None or simulations:
         choose(examine(), asked.counter, simulations)
     matrix = Matrix.load(asked.matrix)
-    url = _url(matrix, asked)
-    told = partial(_tell_progress, watch)
-    path = mirror_of(home, url, told) if url else Path(asked.repo or ".").expanduser().resolve()
-    history, engine = _open(path, matrix, asked)
-    if history.is_dirty():
-        watch(events.Notice(text=f"{path} has uncommitted changes: they are left alone and not built"))
+    history, engine, url = opened(home, matrix, asked.repo, asked.engine, asked.tests, watch)
     tests = [find_test(engine, name) for name in dict.fromkeys(asked.tests)]
     if "defaults" in asked.given and not any("defaults" in test.parameters for test in tests):
         raise UserError(f"{engine.name} has no defaults that could be pinned", "leave out --defaults")
     parameters = settings(engine, tests, asked.given)
-    ends = _ends(home, history, url, asked, watch)
+    ends = resolved(home, history, url, (asked.good, asked.bad), watch)
     good, bad = (commit.sha for commit in ends)
     if history.candidates(good, bad).fork is None and asked.both_sides:
         raise UserError(
@@ -79,10 +74,10 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
     for sha in (good, bad):
         libraries(matrix.libraries(engine), history.tree(sha), Shelf(home.libraries))
     find_ccache()
-    _look_for_programs(engine, systems)
+    look_for_programs(engine, systems)
     return Question(
         engine=engine.name,
-        repository=str(path),
+        repository=str(history.path),
         good=asked.good,
         bad=asked.bad,
         good_sha=good,
@@ -108,15 +103,29 @@ def _tell_progress(watch: Watch, text: str) -> None:
     watch(events.Progress(text=text))
 
 
-def _url(matrix: Matrix, asked: Ask) -> str | None:
+def opened(
+    home: Home, matrix: Matrix, repo: str | None, named: str | None, tests: Sequence[str], watch: Watch
+) -> tuple[History, Engine, str | None]:
+    """The history, the engine, and the URL of the former if it is a clone of ours, made now if it is not there: of the
+    repository and the engine that are `named`, or else of the one that has the tests. Raises UserError."""
+    url = _url(matrix, repo, named, tests)
+    told = partial(_tell_progress, watch)
+    path = mirror_of(home, url, told) if url else Path(repo or ".").expanduser().resolve()
+    history, engine = _open(path, matrix, named)
+    if history.is_dirty():
+        watch(events.Notice(text=f"{path} has uncommitted changes: they are left alone and not built"))
+    return history, engine, url
+
+
+def _url(matrix: Matrix, repo: str | None, named: str | None, tests: Sequence[str]) -> str | None:
     """The URL to clone: the one given, or the engine's where no repository was named."""
-    if asked.repo:
-        return asked.repo if is_url(asked.repo) else None
-    if asked.engine:
-        engine = matrix.engine(asked.engine)
+    if repo:
+        return repo if is_url(repo) else None
+    if named:
+        engine = matrix.engine(named)
     else:
-        engines, names = matrix.engines(), " and ".join(repr(name) for name in asked.tests)
-        for name in asked.tests:
+        engines, names = matrix.engines(), " and ".join(repr(name) for name in tests)
+        for name in tests:
             engines = engines_with(name, engines)
         if not engines:
             raise UserError(f"no engine has a test {names}", "`bisect tests` lists them all")
@@ -128,27 +137,27 @@ def _url(matrix: Matrix, asked: Ask) -> str | None:
     return engine.repository
 
 
-def _ends(home: Home, history: History, url: str | None, asked: Ask, watch: Watch) -> tuple[Commit, Commit]:
-    """The commits that good and bad name; in a clone of ours after a fetch, if one is not there or may have moved."""
+def resolved(home: Home, history: History, url: str | None, names: Sequence[str], watch: Watch) -> list[Commit]:
+    """The commits of some names; in a clone of ours after a fetch, if one is not there or may have moved."""
     if not url:
-        return history.resolve_pair(asked.good, asked.bad)
+        return history.resolve_all(names)
     try:
-        ends = history.resolve_pair(asked.good, asked.bad)
+        found = history.resolve_all(names)
     except UserError:
-        ends = None
-    if ends and not any(end.source in MOVING for end in ends):
-        return ends
+        found = []
+    if found and not any(commit.source in MOVING for commit in found):
+        return found
     watch(events.Progress(text=f"fetching what is new from {url}"))
     try:
         refresh(home, url)
     except UserError as reason:
-        if not ends:
+        if not found:
             raise
         watch(events.Notice(text=f"{reason.problem}: branches are taken as they were when they were fetched last"))
-    return history.resolve_pair(asked.good, asked.bad)
+    return history.resolve_all(names)
 
 
-def _look_for_programs(engine: Engine, systems: Iterable[str]) -> None:
+def look_for_programs(engine: Engine, systems: Iterable[str]) -> None:
     """Raises UserError if a program is missing that a build by one of the systems, or every probe, needs."""
     programs = builder_of(engine).systems
     needed = [*workload_of(engine).programs, *(tool for system in systems for tool in programs[system])]
@@ -158,9 +167,9 @@ def _look_for_programs(engine: Engine, systems: Iterable[str]) -> None:
             raise UserError(f"{tool.program} is {lacking.found}", lacking.fix)
 
 
-def _open(path: Path, matrix: Matrix, asked: Ask) -> tuple[History, Engine]:
-    if asked.engine:
-        engine = matrix.engine(asked.engine)
+def _open(path: Path, matrix: Matrix, named: str | None) -> tuple[History, Engine]:
+    if named:
+        engine = matrix.engine(named)
         return History(path, engine), engine
     history = History(path)
     return history, history.detect_engine(matrix.engines())

@@ -42,7 +42,7 @@ def run(registry: Registry, bisection: int, watch: Watch, *, among: Sequence[str
     KeyboardInterrupt or Stopped when interrupted. In every case all that was finished is kept and `run` may be
     called again.
     """
-    with registry.alone(bisection), _stoppable():
+    with registry.alone(bisection), stoppable():
         owner = {"pid": os.getpid(), "since": time.time()}
         row = registry.store.bisection(bisection)
         if not registry.store.change_state(bisection, among, "running", owner=owner):
@@ -99,7 +99,9 @@ def lab_of(registry: Registry, bisection: int, watch: Watch) -> HostLab:
 
 
 @contextlib.contextmanager
-def _stoppable() -> Iterator[None]:
+def stoppable() -> Iterator[None]:
+    """While this lasts SIGTERM and SIGHUP raise Stopped, unless they are ignored."""
+
     def stop(number: int, _frame: FrameType | None) -> None:
         raise Stopped(signal.Signals(number).name)
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from cpubisect.search.events.comparing import Compared, Comparing, LeftOut, RoundDone
 from cpubisect.search.events.ending import Answered, Attached, Attaching, Stopped
 from cpubisect.search.events.event import AnEvent, Entry, Event, Latest, Notice, Progress, Unknown, Watch, span
 from cpubisect.search.events.measuring import (
@@ -54,6 +55,8 @@ __all__ = [
     "ChaseLost",
     "Chasing",
     "ClassOpened",
+    "Compared",
+    "Comparing",
     "CulpritFound",
     "DefaultsRestored",
     "Entry",
@@ -65,6 +68,7 @@ __all__ = [
     "InsideMerge",
     "Joined",
     "Latest",
+    "LeftOut",
     "Next",
     "NotConfirmed",
     "Notice",
@@ -77,6 +81,7 @@ __all__ = [
     "Redrawing",
     "Redrawn",
     "RegimeChosen",
+    "RoundDone",
     "ShareShown",
     "StepFound",
     "Stopped",

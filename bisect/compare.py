@@ -1,0 +1,192 @@
+"""The command `bisect compare`: reads arguments, prints; decides nothing."""
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cpubisect.base.errors import UserError
+from cpubisect.base.metrics import COUNTERS, Counter
+from cpubisect.report.comparing.form import TableForm
+from cpubisect.search.comparing.question import ALL, GROUP_WORDS, ROUNDS, numbers_of_clients
+
+INTERRUPTED, CANCELLED = 130, 4
+MOST_ROUNDS = 100
+
+
+def _clients(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[int, ...]:
+    try:
+        return numbers_of_clients(value) if value is not None else ()
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is not a list of numbers like 1,4") from error
+
+
+def _pairs(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for value in values:
+        name, equals, setting = value.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"{value!r} is not NAME=VALUE")
+        pairs[name] = setting
+    return pairs
+
+
+@click.command("compare")
+@click.argument("versions", nargs=-1)
+@click.option("--test", "tests", multiple=True, help="A test; `bisect tests` lists them. Repeat it for more.")
+@click.option("--tests", "groups", multiple=True, metavar="GROUP|all",
+              help=f"All tests of a group ({', '.join(GROUP_WORDS)}), or {ALL}. Repeat it for more.")  # fmt: skip
+@click.option("--clients", callback=_clients, metavar="N,N,…", help="Concurrent clients; a row for each number.")
+@click.option("--rounds", type=click.IntRange(2, MOST_ROUNDS), default=ROUNDS, show_default=True,
+              help="Probes of each version and test; more make intervals of CPU time and QPS narrower.")  # fmt: skip
+@click.option("--repo", help="Path or URL of the repository [default: a public one per engine, cloned once].")
+@click.option("--engine", help="mysql, rocksdb, … [default: told by the repository or the test].")
+@click.option("--set", "given", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="Any parameter of a test.")
+@click.option("--rows", type=click.IntRange(1), help="Rows or keys of the data; same as --set rows=N.")
+@click.option("--defaults", type=click.Choice(["pinned", "server"]),
+              help="MySQL: one set of settings for all servers, or each server's own [default: pinned].")  # fmt: skip
+@click.option("--counter", type=click.Choice([c.value for c in COUNTERS]), help="How to count instructions.")
+@click.option("--toolchain", help="Build everything with this one, e.g. gcc-12 [default: the matrix chooses].")
+@click.option("--matrix", type=click.Path(path_type=Path), help="Your own compiler-matrix.yaml.")
+@click.option("--jobs", type=click.IntRange(1), default=lambda: os.cpu_count() or 1, help="Compile so many at once.")
+@click.option("--resume", type=int, metavar="ID", help="Go on with comparison ID; nothing finished is done again.")
+@click.option("--queued", is_flag=True, hidden=True, help="Only if it is still queued: how a worker begins one.")
+@click.option("--show", type=int, metavar="ID", help="Print what comparison ID has so far, and measure nothing.")
+@click.option("--list", "listing", is_flag=True, help="List all comparisons, newest first.")
+@click.option("--format", "form", type=click.Choice([form.value for form in TableForm]), default="text",
+              show_default=True, help="How to print it; svg and png are a heat map.")  # fmt: skip
+@click.option("--output", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write there instead of to standard output; below a directory, a name is chosen.")  # fmt: skip
+@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@click.pass_context
+def compare_command(
+    context: click.Context,
+    /,
+    versions: tuple[str, ...],
+    resume: int | None,
+    queued: bool,
+    show: int | None,
+    listing: bool,
+    form: str,
+    output: Path | None,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Build and measure VERSIONS, and print what each is relative to the first one.
+
+    Versions are named as for `bisect start`. All are probed in turns, round by round, so that drift of the host hits
+    all alike. In every table below 1.00 is worse: QPS is the version's over the base's, and instructions, CPU time
+    and context switches per query are the base's over the version's. Yellow (or -) is below 0.95, blue (or +) above
+    1.05, if the 99 % interval does not hold 1.
+
+    \b
+    Examples:
+      bisect compare 5.6.51 5.7.44 8.0.39 --test point-query
+      bisect compare 5.6.51 5.7.44 8.0.39 --engine mysql --tests all --clients 1,4
+      bisect compare v8.5.3 v8.8.1 --tests range --repo ~/rocksdb --rounds 5
+      bisect compare --resume 2
+      bisect compare --show 2 --format html --output .
+      bisect compare --show 2 --format png > map.png
+    """
+    ways = [bool(versions), resume is not None, show is not None, listing]
+    if sum(ways) != 1:
+        raise UserError(
+            "name versions, or give one of --resume, --show and --list", "`bisect compare --help` has examples"
+        )
+    if not versions and (wrong := _given(context)):
+        raise UserError(f"{wrong} is for a new comparison", "leave it out: the comparison keeps what it was asked with")
+    wanted = TableForm(form)
+    if wanted.binary and output is None and not listing and sys.stdout.isatty():
+        raise UserError(f"a terminal cannot show the form {wanted}", "add --output FILE, or send it to a file with >")
+    if listing:
+        _list()
+        return
+    if show is None:
+        show = _measure(versions, resume, options, queued=queued, quiet=quiet)
+    _print(show, wanted, output)
+
+
+def _given(context: click.Context) -> str:
+    """An option that only a new comparison takes, as typed; empty if there is none."""
+    for own in context.command.params:
+        asked = own.name in ("tests", "groups", "clients", "rounds", "repo", "engine", "given", "rows", "defaults",
+                             "counter", "toolchain", "matrix", "jobs")  # fmt: skip
+        if asked and context.get_parameter_source(own.name or "") is click.core.ParameterSource.COMMANDLINE:
+            return own.opts[0]
+    return ""
+
+
+def _measure(
+    versions: tuple[str, ...], resume: int | None, options: dict[str, Any], *, queued: bool, quiet: bool
+) -> int:
+    """Measure a new comparison, or go on with one; its id. Ends the program if it was interrupted or cancelled."""
+    from cpubisect.records.comparisons import RESUMABLE, Comparisons
+    from cpubisect.service.compare import Compare, begin, check, run
+    from cpubisect.service.launch import Stopped
+    from cpubisect.views.live import Display
+
+    comparisons = Comparisons.open()
+    if resume is None:
+        for name in ("rows", "defaults"):
+            value = options.pop(name)
+            if value is not None:
+                options["given"] = {**options["given"], name: str(value)}
+        options["counter"] = Counter(options["counter"]) if options["counter"] else None
+        with Display(quiet=quiet) as display:
+            asked = check(comparisons, Compare(versions=versions, **options), display)
+        number = begin(comparisons, asked)
+    else:
+        number = resume
+        if comparisons.row(number).state == "finished":
+            return number
+    try:
+        with Display(quiet=quiet) as display:
+            done = run(comparisons, number, display, among=("queued",) if queued else RESUMABLE)
+    except (KeyboardInterrupt, Stopped):
+        click.echo(
+            f"bisect: interrupted; `bisect compare --resume {number}` goes on, nothing finished is lost", err=True
+        )
+        sys.exit(INTERRUPTED)
+    except Exception as error:
+        if not isinstance(error, UserError):
+            click.echo(f"bisect: comparison {number} stopped; `bisect compare --resume {number}` goes on", err=True)
+        raise
+    if not done:
+        click.echo(f"bisect: comparison {number} was cancelled", err=True)
+        sys.exit(CANCELLED)
+    return number
+
+
+def _print(number: int, form: TableForm, output: Path | None) -> None:
+    from cpubisect.records.comparisons import Comparisons
+    from cpubisect.report.comparing.form import file_name, written
+    from cpubisect.views.comparison import gather_comparison
+
+    told = gather_comparison(Comparisons.open(), number)
+    content = written(told, form, coloured=output is None and sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+    if output is None:
+        click.echo(content, nl=False)
+        return
+    target = output / file_name(told, form) if output.is_dir() else output
+    try:
+        target.write_bytes(content)
+    except OSError as error:
+        raise UserError(f"cannot write {target} ({error.strerror})", "name another file with --output") from error
+    click.echo(f"wrote {target}", err=True)
+
+
+def _list() -> None:
+    from cpubisect.records.comparisons import Comparisons
+
+    comparisons = Comparisons.open()
+    rows = comparisons.all()
+    if not rows:
+        click.echo("no comparisons yet; `bisect compare --help` shows how to begin")
+    for row in rows:
+        names = " ".join(side.name for side in row.asked.sides)
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(row.created))
+        tests = ", ".join(row.asked.tests)
+        click.echo(f"{row.id:>4}  {comparisons.state(row):<11}  {row.engine:<8}  {when}  {names}: {tests}")
