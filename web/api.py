@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from cpubisect.base.errors import UserError
 from cpubisect.base.plain import Plain
 from cpubisect.views.along import axis
+from cpubisect.views.comparison import gather_comparison
 from cpubisect.views.gather import gather
 from cpubisect.views.suspects import ranking
 from cpubisect.web import openapi
@@ -110,6 +111,10 @@ def blueprint(context: Context) -> Blueprint:
     @api.get("/compare")
     def compare() -> Response:
         return _plain(comparison(registry, request.args.getlist("build")))
+
+    @api.get("/comparisons/<id:comparison>")
+    def one_comparison(comparison: int) -> Response:
+        return _plain(gather_comparison(context.comparisons, comparison))
 
     @api.get("/choices")
     def what_can_be_started() -> Response:

@@ -8,7 +8,7 @@ from werkzeug.routing import IntegerConverter, Map
 
 from cpubisect.base.errors import Missing, UserError
 from cpubisect.records.store import LARGEST_ID
-from cpubisect.web import api, formats, pages, security
+from cpubisect.web import api, comparing, formats, pages, security
 from cpubisect.web.context import Context
 from cpubisect.web.draw import charts
 from cpubisect.web.models import Problem
@@ -42,6 +42,7 @@ def create_app(context: Context) -> Flask:
     app.jinja_env.filters.update(formats.FILTERS)
     security.guard(app, context.access)
     app.register_blueprint(pages.blueprint(context))
+    app.register_blueprint(comparing.blueprint(context))
     app.register_blueprint(charts.blueprint(context))
     app.register_blueprint(api.blueprint(context))
     app.context_processor(

@@ -3,7 +3,9 @@
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
+from cpubisect.records.comparisons import Comparisons
 from cpubisect.records.registry import Registry
 from cpubisect.web.security import Access
 from cpubisect.web.service.catalog import Source
@@ -20,3 +22,8 @@ class Context:
     sources: Mapping[str, Source]
     clones: Clones
     closing: threading.Event = field(default_factory=threading.Event)
+
+    @cached_property
+    def comparisons(self) -> Comparisons:
+        """Those of the same home directory."""
+        return Comparisons.of(self.registry.home)

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from cpubisect.views.bisection import Bisection
+from cpubisect.views.comparison import SideBySide
 from cpubisect.views.suspects import Ranking
 from cpubisect.web import models
 from cpubisect.web.views.comparison import MOST_COLUMNS
@@ -26,6 +27,7 @@ _ANSWERS: tuple[type, ...] = (
     models.BuildView,
     models.ProbeView,
     models.Comparison,
+    SideBySide,
     models.Choices,
     models.Started,
     models.Problem,
@@ -125,6 +127,9 @@ def _paths() -> Json:
                 query=[("build", {"type": "array", "items": {"type": "string"}, "maxItems": MOST_COLUMNS})],
                 missing=True,
             )
+        },
+        "/api/comparisons/{comparison}": {
+            "get": _read("A comparison, as `bisect compare --format json`", SideBySide, path=["comparison"])
         },
         "/api/choices": {"get": _read("What a bisection can be started with", models.Choices)},
     }

@@ -23,6 +23,7 @@ from cpubisect.web.views.comparison import comparison
 from cpubisect.web.views.culprit import culprit_view
 from cpubisect.web.views.listing import listing
 from cpubisect.web.views.overview import overview, said
+from cpubisect.web.views.side_by_side import comparisons_listed
 
 OFFERED = {"metrics": [*MetricChoice], "counters": COUNTERS}
 """What a form offers beside what the host has."""
@@ -106,12 +107,16 @@ def blueprint(context: Context) -> Blueprint:
     def compare() -> str:
         # The form has an empty field for one more.
         wanted = list(dict.fromkeys(name for name in request.args.getlist("build") if name))
-        return render_template("compare.html", view=comparison(registry, wanted))
+        return render_template(
+            "compare.html", view=comparison(registry, wanted), recorded=comparisons_listed(context.comparisons)
+        )
 
     @pages.get("/start")
     def start_form() -> str:
+        # A link from elsewhere may fill the form in; it starts nothing.
+        filled = {**request.args.to_dict(), "tests": request.args.getlist("tests")}
         return render_template(
-            "start.html", choices=choices(registry.home, context.sources), form={}, **OFFERED, problem=None
+            "start.html", choices=choices(registry.home, context.sources), form=filled, **OFFERED, problem=None
         )
 
     @pages.post("/start")

@@ -104,6 +104,11 @@ class Comparisons:
         """The newest comparison's id, None if there is none."""
         return next((row["id"] for row in self.store.read("SELECT max(id) AS id FROM comparisons")), None)
 
+    def newest_event(self, comparison: int) -> int:
+        """The id of the newest event in a comparison's journal, 0 if there is none."""
+        rows = self.store.read("SELECT max(id) AS id FROM comparison_events WHERE comparison = ?", comparison)
+        return rows[0]["id"] or 0
+
     def queued(self) -> list[int]:
         """Comparisons that wait for a worker, the oldest first."""
         rows = self.store.read("SELECT id FROM comparisons WHERE state = 'queued' ORDER BY id")

@@ -58,7 +58,7 @@ class OtherSettings(Plain):
 
 
 @dataclass(frozen=True)
-class Comparison(Plain):
+class SideBySide(Plain):
     """A comparison as it is told: `base` is the version that all are relative to, None where none was built;
     `clients` are the numbers of clients, `rounds` those that were wanted, `probes` those made, of so many `planned`.
     Times are epoch seconds."""
@@ -87,7 +87,7 @@ class Comparison(Plain):
     remarks: tuple[Remark, ...]
 
 
-def gather_comparison(comparisons: Comparisons, comparison: int) -> Comparison:
+def gather_comparison(comparisons: Comparisons, comparison: int) -> SideBySide:
     """What is known of a comparison; raises Missing for an unknown id."""
     row = comparisons.row(comparison)
     asked = row.asked
@@ -97,7 +97,7 @@ def gather_comparison(comparisons: Comparisons, comparison: int) -> Comparison:
     versions = tuple(_version(name.name, name.sha, builds, told) for name in asked.sides)
     base = next((n for n, version in enumerate(versions) if version.outcome == BUILT), None)
     measured = [_measured(asked, one, probes) for one in asked.rows]
-    return Comparison(
+    return SideBySide(
         id=row.id,
         state=comparisons.state(row),
         engine=row.engine,

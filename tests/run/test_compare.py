@@ -89,8 +89,8 @@ def test_versions_are_relative_to_the_first_and_a_failed_build_is_told(
 
 def test_a_row_for_each_number_of_clients_and_what_a_version_cannot_run(home: Path, tmp_path: Path) -> None:
     shas = history(tree(1000), cost(1001), {"small_bench.c": FAILS_OVERWRITE}).write(tmp_path / "kv")
-    data = told(shas[2], shas[3], shas[1], "--tests", "writes", "--repo", str(tmp_path / "kv"), "--clients", "1,2", *QUICK,
-                "--rounds", "2", "--set", "instructions_ops=10,20")  # fmt: skip
+    words = (shas[2], shas[3], shas[1], "--test", "overwrite", "--repo", str(tmp_path / "kv"), "--clients", "1,2")
+    data = told(*words, *QUICK, "--rounds", "2")
     labels = {one["row"] for one in data["cannot_run"]}
     assert {"overwrite clients=1", "overwrite clients=2"} <= labels
     assert {one["version"] for one in data["cannot_run"] if one["row"].startswith("overwrite")} == {shas[3]}

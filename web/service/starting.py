@@ -25,9 +25,7 @@ def start(registry: Registry, sources: Mapping[str, Source], clones: Clones, req
 
     if request.repository not in sources:
         raise UserError(f"there is no repository {request.repository!r} here", f"choose {', '.join(sources)}")
-    for name, value in request.settings.items():
-        if "/" in value or "\\" in value:
-            raise UserError(f"{name}: a path can only be given on the command line", "use `bisect start` for that")
+    check_without_paths(request.settings)
     source = sources[request.repository]
     clones.need(source)
     question = ask(
@@ -56,15 +54,28 @@ def start(registry: Registry, sources: Mapping[str, Source], clones: Clones, req
     return Started(id=begin(registry, question, queued=True), state="queued")
 
 
-def from_form(form: Mapping[str, str], tests: list[str]) -> Request:
-    """The request of a submitted form; raises UserError naming the first field that is wrong."""
+def check_without_paths(settings: Mapping[str, str]) -> None:
+    """Raises UserError if a setting names a path: whoever can open the page could have it read or written."""
+    for name, value in settings.items():
+        if "/" in value or "\\" in value:
+            raise UserError(f"{name}: a path can only be given on the command line", "use `bisect` for that")
+
+
+def settings_of(text: str) -> dict[str, str]:
+    """NAME=VALUE, one on each line; raises UserError for anything else."""
     settings = {}
-    for line in form.get("settings", "").splitlines():
+    for line in text.splitlines():
         if line.strip():
             name, equals, value = line.strip().partition("=")
             if not equals:
                 raise UserError(f"settings: {line.strip()!r} is not NAME=VALUE", "write one setting on each line")
             settings[name.strip()] = value.strip()
+    return settings
+
+
+def from_form(form: Mapping[str, str], tests: list[str]) -> Request:
+    """The request of a submitted form; raises UserError naming the first field that is wrong."""
+    settings = settings_of(form.get("settings", ""))
     fields: dict[str, Any] = {name: form.get(name, "") for name in ("repository", "good", "bad")}
     fields |= {"metric": form.get("metric") or "auto", "find": form.get("find") or "regression"}
     fields["flags"] = form.get("flags") or "pinned"

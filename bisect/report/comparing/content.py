@@ -6,7 +6,7 @@ from cpubisect.base.metrics import CONTEXT_SWITCHES, CPU, INSTRUCTIONS, QPS
 from cpubisect.report.blocks import Block, Column, Content, Facts, Paragraph, Section, Table, clean, facts
 from cpubisect.search.comparing.relative import MORE_IS_BETTER, Cell, Group, MetricTable, Spread
 from cpubisect.search.ends import ChangedVariable
-from cpubisect.views.comparison import Comparison, OtherSettings, Version
+from cpubisect.views.comparison import OtherSettings, SideBySide, Version
 
 MOST_VARIABLES = 40
 
@@ -24,13 +24,13 @@ LEGEND = (
 )
 
 
-def content_of(told: Comparison) -> Content:
+def content_of(told: SideBySide) -> Content:
     """The whole report. What could steer a terminal is shown as U+FFFD."""
     told = clean(told)
     return Content(tuple(opening(told)), tuple(sections(told)))
 
 
-def opening(told: Comparison) -> list[str]:
+def opening(told: SideBySide) -> list[str]:
     """The answer in sentences."""
     names = [version.name for version in told.versions]
     first = f"{told.engine}: {', '.join(names[1:])} against {names[0]}, {_tests(told)}."
@@ -45,14 +45,14 @@ def opening(told: Comparison) -> list[str]:
     return lines + _counts(told)
 
 
-def _tests(told: Comparison) -> str:
+def _tests(told: SideBySide) -> str:
     tests = len({row.test for row in told.rows})
     counted = "1 test" if tests == 1 else f"{tests} tests"
     clients = ", ".join(map(str, told.clients))
     return f"{counted}, {clients} {'client' if told.clients == (1,) else 'clients'}"
 
 
-def _counts(told: Comparison) -> list[str]:
+def _counts(told: SideBySide) -> list[str]:
     """Of each version, how many tests are surely better and worse, metric by metric."""
     lines = []
     for number, version in enumerate(told.versions):
@@ -67,7 +67,7 @@ def _counts(told: Comparison) -> list[str]:
     return lines
 
 
-def sections(told: Comparison) -> list[Section]:
+def sections(told: SideBySide) -> list[Section]:
     """Everything after the opening, the tables first."""
     found = [metric_section(table, told) for table in told.tables]
     if told.cannot_run:
@@ -87,7 +87,7 @@ def sections(told: Comparison) -> list[Section]:
     return found
 
 
-def metric_section(table: MetricTable, told: Comparison) -> Section:
+def metric_section(table: MetricTable, told: SideBySide) -> Section:
     """The relative values in one metric, group by group."""
     over = "version / base" if table.metric in MORE_IS_BETTER else "base / version"
     blocks: list[Block] = [Paragraph(LEGEND)] if table == told.tables[0] else []
@@ -142,7 +142,7 @@ def _value(value: str | None) -> str:
     return "(none such)" if value is None else value or "(empty)"
 
 
-def _versions(told: Comparison) -> tuple[Block, ...]:
+def _versions(told: SideBySide) -> tuple[Block, ...]:
     columns = (
         Column("version"),
         Column("commit"),
@@ -166,7 +166,7 @@ def _version(version: Version) -> tuple[str, ...]:
     return version.name, version.sha[:12], version.toolchain or "-", seconds, ", ".join(remarks)
 
 
-def _measured(told: Comparison) -> Facts:
+def _measured(told: SideBySide) -> Facts:
     return facts(
         [
             ("comparison", f"{told.id}, {told.state}"),

@@ -8,7 +8,7 @@ from enum import StrEnum
 from cpubisect.report.comparing.content import content_of
 from cpubisect.report.markdown import as_markdown
 from cpubisect.report.text import as_text
-from cpubisect.views.comparison import Comparison
+from cpubisect.views.comparison import SideBySide
 
 
 class TableForm(StrEnum):
@@ -62,7 +62,7 @@ CSV_COLUMNS = (
 COLOURS = {"worse": "yellow", "better": "blue", "": ""}
 
 
-def written(told: Comparison, form: TableForm, *, coloured: bool = False) -> bytes:
+def written(told: SideBySide, form: TableForm, *, coloured: bool = False) -> bytes:
     """A comparison in one form; `coloured` text is for a terminal."""
     # What draws takes a second to import; whoever asks for text does not wait for it.
     match form:
@@ -84,12 +84,12 @@ def written(told: Comparison, form: TableForm, *, coloured: bool = False) -> byt
             return as_text(content_of(told), coloured=coloured).encode(errors="replace")
 
 
-def file_name(told: Comparison, form: TableForm) -> str:
+def file_name(told: SideBySide, form: TableForm) -> str:
     """What a comparison's file is called where its name is left to us."""
     return f"cpubisect-comparison-{told.id}.{ENDINGS.get(form, form.value)}"
 
 
-def as_csv(told: Comparison) -> str:
+def as_csv(told: SideBySide) -> str:
     """A line for each version, test and metric, with full precision; empty is what is not known."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -6,10 +6,10 @@ from cpubisect.draw.look import FONT_RULE, dark_rules
 from cpubisect.report.blocks import clean
 from cpubisect.report.comparing.content import content_of
 from cpubisect.report.page import documents
-from cpubisect.views.comparison import Comparison
+from cpubisect.views.comparison import SideBySide
 
 
-def as_html(told: Comparison) -> str:
+def as_html(told: SideBySide) -> str:
     """The page."""
     content = content_of(told)
     return (

@@ -3,10 +3,10 @@
 from cpubisect.draw import heat, picture
 from cpubisect.report.blocks import clean
 from cpubisect.report.comparing.content import TITLES
-from cpubisect.views.comparison import Comparison
+from cpubisect.views.comparison import SideBySide
 
 
-def picture_of(told: Comparison, *, png: bool = False) -> bytes:
+def picture_of(told: SideBySide, *, png: bool = False) -> bytes:
     """All tables, one below the other."""
     told = clean(told)
     names = [version.name for version in told.versions]
