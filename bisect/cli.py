@@ -20,7 +20,7 @@ from cpubisect.attach.command import AttachCommand
 from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import COUNTERS, Counter, Simulation, digits
-from cpubisect.command import Commands
+from cpubisect.command import Commands, pairs
 from cpubisect.compare import compare_command
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.records.registry import RESUMABLE, Registry
@@ -35,16 +35,6 @@ CANCELLED = 4
 INTERRUPTED = 130
 WIDE = 200
 """Columns of a table that is not printed to a terminal."""
-
-
-def _pairs(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    pairs = {}
-    for value in values:
-        name, equals, setting = value.partition("=")
-        if not equals or not name:
-            raise click.BadParameter(f"{value!r} is not NAME=VALUE")
-        pairs[name] = setting
-    return pairs
 
 
 def _finite(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
@@ -94,7 +84,7 @@ def main() -> None:
 )
 @click.option("--branch-sim", is_flag=True, help="Let callgrind predict branches, and record how often that is wrong.")
 @click.option("--find", type=click.Choice([f.value for f in Find]), default="regression", show_default=True)
-@click.option("--set", "given", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="Any parameter of the test.")
+@click.option("--set", "given", multiple=True, callback=pairs, metavar="NAME=VALUE", help="Any parameter of the test.")
 @click.option("--rows", type=click.IntRange(1), help="Rows or keys of the data; same as --set rows=N.")
 @click.option("--clients", type=click.IntRange(1), help="Concurrent clients; same as --set clients=N.")
 @click.option("--defaults", type=click.Choice(["pinned", "server"]),

@@ -28,6 +28,17 @@ class Commands(click.Group):
             return super().invoke(ctx)
 
 
+def pairs(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """The callback of an option that is given as NAME=VALUE, repeatedly."""
+    found = {}
+    for value in values:
+        name, equals, setting = value.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"{value!r} is not NAME=VALUE")
+        found[name] = setting
+    return found
+
+
 @contextlib.contextmanager
 def _in_one_line() -> Iterator[None]:
     try:

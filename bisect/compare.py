@@ -10,6 +10,7 @@ import click
 
 from cpubisect.base.errors import UserError
 from cpubisect.base.metrics import COUNTERS, Counter
+from cpubisect.command import pairs
 from cpubisect.report.comparing.form import TableForm
 from cpubisect.search.comparing.question import ALL, GROUP_WORDS, ROUNDS, numbers_of_clients
 
@@ -24,16 +25,6 @@ def _clients(_context: click.Context, _parameter: click.Parameter, value: str | 
         raise click.BadParameter(f"{value!r} is not a list of numbers like 1,4") from error
 
 
-def _pairs(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    pairs = {}
-    for value in values:
-        name, equals, setting = value.partition("=")
-        if not equals or not name:
-            raise click.BadParameter(f"{value!r} is not NAME=VALUE")
-        pairs[name] = setting
-    return pairs
-
-
 @click.command("compare")
 @click.argument("versions", nargs=-1)
 @click.option("--test", "tests", multiple=True, help="A test; `bisect tests` lists them. Repeat it for more.")
@@ -44,7 +35,7 @@ def _pairs(_context: click.Context, _parameter: click.Parameter, values: tuple[s
               help="Probes of each version and test; more make intervals of CPU time and QPS narrower.")  # fmt: skip
 @click.option("--repo", help="Path or URL of the repository [default: a public one per engine, cloned once].")
 @click.option("--engine", help="mysql, rocksdb, … [default: told by the repository or the test].")
-@click.option("--set", "given", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="Any parameter of a test.")
+@click.option("--set", "given", multiple=True, callback=pairs, metavar="NAME=VALUE", help="Any parameter of a test.")
 @click.option("--rows", type=click.IntRange(1), help="Rows or keys of the data; same as --set rows=N.")
 @click.option("--defaults", type=click.Choice(["pinned", "server"]),
               help="MySQL: one set of settings for all servers, or each server's own [default: pinned].")  # fmt: skip

@@ -25,7 +25,18 @@ def loaded(*words: str, home: Path) -> set[str]:
     return set(json.loads(done.stderr.splitlines()[-1]))
 
 
-@pytest.mark.parametrize("words", [("--help",), ("start", "--help"), ("list",), ("list", "--json"), ("status",)])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--help",),
+        ("start", "--help"),
+        ("compare", "--help"),
+        ("compare", "--list"),
+        ("list",),
+        ("list", "--json"),
+        ("status",),
+    ],
+)
 def test_what_only_shows_starts_light(words: tuple[str, ...], tmp_path: Path) -> None:
     found = loaded(*words, home=tmp_path / "home")
     assert "cpubisect.cli" in found

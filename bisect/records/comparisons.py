@@ -141,6 +141,8 @@ class Comparisons:
         """Have a worker go on with a comparison; raises UserError if it is finished, queued already, or running."""
         row = self.row(comparison)
         state = self.state(row)
+        if row.state == "cancelled" and self.is_running(comparison):
+            raise UserError(f"comparison {comparison} is still stopping", "resume it again in a moment")
         if state not in ("interrupted", "cancelled") or not self.change_state(
             comparison, (row.state,), "queued", owner=None
         ):

@@ -104,7 +104,7 @@ def test_what_is_there_is_answered_as_described(known: Known) -> None:
         assert answer.status_code == 200, path
         case.validate_response(answer)
     described = {path for path, operations in schema.raw_schema["paths"].items() if "get" in operations}
-    assert described == paths.keys() | {"/api/compare"}
+    assert described == paths.keys() | {"/api/compare", "/api/comparisons/{comparison}"}
 
 
 def test_an_unbounded_figure_is_answered_as_described(known: Known, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+import schemathesis
 from flask.testing import FlaskClient
 from small_bisections import QUICK, cost, history, tree
 from web_home import TOKEN, application
@@ -94,6 +95,9 @@ def test_every_form_can_be_downloaded(browser: FlaskClient, name: str) -> None:
 
 
 def test_the_api_says_the_same(browser: FlaskClient) -> None:
+    schema = schemathesis.openapi.from_wsgi("/api/openapi.json", browser.application)
+    case = schema["/api/comparisons/{comparison}"]["GET"].Case(path_parameters={"comparison": 1})
+    case.validate_response(case.call(headers={"Host": "localhost"}))
     data = browser.get("/api/comparisons/1").json
     assert data is not None
     assert data == browser.get(f"{PAGE}/table.json").json

@@ -119,6 +119,24 @@ def test_a_stopped_worker_gives_back_what_it_was_running(copied: Registry, brows
     assert f"bisection {bisection} is finished" in work(copied, bisection)
 
 
+def test_a_comparison_is_measured_after_the_bisections(copied: Registry, browser: FlaskClient, known: Known) -> None:
+    value = re.search(r'name="csrf" value="([^"]+)"', browser.get("/comparisons/new").text)
+    assert value
+    form = {"csrf": value[1], "repository": "kv", "versions": f"{known.shas[1]} {known.shas[6]}", "rounds": "2"}
+    answer = browser.post("/comparisons/new", data={**form, "tests": "readrandom", "settings": SETTINGS})
+    assert answer.headers["Location"] == "/comparisons/1"
+    stop, said = threading.Event(), []
+
+    def hear(text: str) -> None:
+        said.append(text)
+        if " is " in text:
+            stop.set()
+
+    Worker(copied, hear).run(stop)
+    assert said == ["comparison 1 begins", "comparison 1 is finished"]
+    assert "4 of 4 probes" in browser.get("/comparisons/1").text
+
+
 def test_there_is_one_worker_for_a_home(copied: Registry) -> None:
     stop, began = threading.Event(), threading.Event()
 

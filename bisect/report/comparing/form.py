@@ -4,11 +4,10 @@ import csv
 import io
 import json
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from cpubisect.report.comparing.content import content_of
-from cpubisect.report.markdown import as_markdown
-from cpubisect.report.text import as_text
-from cpubisect.views.comparison import SideBySide
+if TYPE_CHECKING:
+    from cpubisect.views.comparison import SideBySide
 
 
 class TableForm(StrEnum):
@@ -62,9 +61,13 @@ CSV_COLUMNS = (
 COLOURS = {"worse": "yellow", "better": "blue", "": ""}
 
 
-def written(told: SideBySide, form: TableForm, *, coloured: bool = False) -> bytes:
+def written(told: "SideBySide", form: TableForm, *, coloured: bool = False) -> bytes:
     """A comparison in one form; `coloured` text is for a terminal."""
-    # What draws takes a second to import; whoever asks for text does not wait for it.
+    # The forms are known to every command; what makes them is loaded by those that print one.
+    from cpubisect.report.comparing.content import content_of
+    from cpubisect.report.markdown import as_markdown
+    from cpubisect.report.text import as_text
+
     match form:
         case TableForm.SVG | TableForm.PNG:
             from cpubisect.report.comparing.picture import picture_of
@@ -84,12 +87,12 @@ def written(told: SideBySide, form: TableForm, *, coloured: bool = False) -> byt
             return as_text(content_of(told), coloured=coloured).encode(errors="replace")
 
 
-def file_name(told: SideBySide, form: TableForm) -> str:
+def file_name(told: "SideBySide", form: TableForm) -> str:
     """What a comparison's file is called where its name is left to us."""
     return f"cpubisect-comparison-{told.id}.{ENDINGS.get(form, form.value)}"
 
 
-def as_csv(told: SideBySide) -> str:
+def as_csv(told: "SideBySide") -> str:
     """A line for each version, test and metric, with full precision; empty is what is not known."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
