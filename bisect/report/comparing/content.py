@@ -61,7 +61,8 @@ def _counts(told: SideBySide) -> list[str]:
             found = [spread for group in table.groups if (spread := group.spreads[number])]
             if found:
                 worse, better = sum(one.worse for one in found), sum(one.better for one in found)
-                said.append(f"{table.metric} {worse} surely worse, {better} surely better, of {sum(one.tests for one in found)}")
+                tests = sum(one.tests for one in found)
+                said.append(f"{table.metric} {worse} surely worse, {better} surely better, of {tests}")
         if said and version.name != told.base:
             lines.append(f"{version.name}: {'; '.join(said)}.")
     return lines
