@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from cpubisect.base.errors import UserError
+from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import COUNTERS, Counter
 from cpubisect.command import pairs
 from cpubisect.report.comparing.form import TableForm
@@ -41,6 +42,8 @@ def _clients(_context: click.Context, _parameter: click.Parameter, value: str | 
               help="MySQL: one set of settings for all servers, or each server's own [default: pinned].")  # fmt: skip
 @click.option("--counter", type=click.Choice([c.value for c in COUNTERS]), help="How to count instructions.")
 @click.option("--toolchain", help="Build everything with this one, e.g. gcc-12 [default: the matrix chooses].")
+@click.option("--flags", type=click.Choice([f.value for f in Flags]), default="pinned", show_default=True,
+              help="Compile all versions by one set of flags, or each as its own release build does.")  # fmt: skip
 @click.option("--matrix", type=click.Path(path_type=Path), help="Your own compiler-matrix.yaml.")
 @click.option("--jobs", type=click.IntRange(1), default=lambda: os.cpu_count() or 1, help="Compile so many at once.")
 @click.option("--resume", type=int, metavar="ID", help="Go on with comparison ID; nothing finished is done again.")
@@ -104,7 +107,7 @@ def _given(context: click.Context) -> str:
     """An option that only a new comparison takes, as typed; empty if there is none."""
     for own in context.command.params:
         asked = own.name in ("tests", "groups", "clients", "rounds", "repo", "engine", "given", "rows", "defaults",
-                             "counter", "toolchain", "matrix", "jobs")  # fmt: skip
+                             "counter", "toolchain", "flags", "matrix", "jobs")  # fmt: skip
         if asked and context.get_parameter_source(own.name or "") is click.core.ParameterSource.COMMANDLINE:
             return own.opts[0]
     return ""
@@ -126,6 +129,7 @@ def _measure(
             if value is not None:
                 options["given"] = {**options["given"], name: str(value)}
         options["counter"] = Counter(options["counter"]) if options["counter"] else None
+        options["flags"] = Flags(options["flags"])
         with Display(quiet=quiet) as display:
             asked = check(comparisons, Compare(versions=versions, **options), display)
         number = begin(comparisons, asked)

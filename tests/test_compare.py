@@ -37,6 +37,8 @@ def refused(*words: str) -> str:
         ("a b --test x --set rows", "NAME=VALUE"),
         ("a b --test x --format pdf", "'markdown'"),
         ("a b --test x --defaults mine", "--defaults"),
+        ("a b --test x --flags mine", "--flags"),
+        ("--resume 1 --flags release", "--flags is for a new comparison"),
         ("--resume seven", "not a valid integer"),
         ("--resume 7", "there is no comparison 7"),
         ("--show 7", "there is no comparison 7"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cpubisect.base.engine import Engine
 from cpubisect.base.errors import UserError
+from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import Counter
 from cpubisect.base.scratch import remove_leftovers
 from cpubisect.builders.recipes.matrix import Matrix, locate_matrix
@@ -44,6 +45,7 @@ class Compare:
     matrix: Path | None = None
     jobs: int = 2
     counter: Counter | None = None
+    flags: Flags = Flags.PINNED
 
 
 def check(comparisons: Comparisons, wanted: Compare, watch: Watch) -> Asked:
@@ -75,6 +77,7 @@ def check(comparisons: Comparisons, wanted: Compare, watch: Watch) -> Asked:
         toolchain=toolchain,
         jobs=wanted.jobs,
         counter=wanted.counter,
+        flags=wanted.flags,
     )
 
 
@@ -215,5 +218,6 @@ def bench_of(comparisons: Comparisons, comparison: int, watch: Watch) -> tuple[B
         toolchain=asked.toolchain,
         jobs=asked.jobs,
         simulations=asked.simulations,
+        flags=asked.flags,
     )
     return bench, {name: find_test(engine, name) for name in asked.tests}

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import reading
 from cpubisect.base.plain import Plain
 from cpubisect.history.mirrors import public_origin
@@ -78,6 +79,7 @@ class SideBySide(Plain):
     probe_seconds: float
     counter: str | None
     given: Mapping[str, str]
+    flags: Flags
     host: Mapping[str, str | int]
     created: float
     finished: float | None
@@ -113,6 +115,7 @@ def gather_comparison(comparisons: Comparisons, comparison: int) -> SideBySide:
         probe_seconds=sum(probe.seconds for probe in probes),
         counter=row.counter,
         given=asked.given,
+        flags=asked.flags,
         host=row.host,
         created=row.created,
         finished=row.finished,

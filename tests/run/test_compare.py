@@ -184,3 +184,12 @@ def test_clients_are_given_once(home: Path, clone: tuple[Path, list[str]]) -> No
     asked = wanted(path, shas[1:3], clients=(1, 2))
     with pytest.raises(UserError, match="clients are given twice"):
         check(Comparisons.open(), replace(asked, given={"clients": "3"}), quiet)
+
+
+def test_versions_can_be_compiled_as_their_releases_are(home: Path, clone: tuple[Path, list[str]]) -> None:
+    path, shas = clone
+    words = (shas[1], shas[2], "--test", "readrandom", "--repo", str(path), *QUICK, "--rounds", "2")
+    assert told(*words, "--flags", "release")["flags"] == "release"
+    builds = [build for build, _ in Comparisons.open().store.builds(1)]
+    assert {build.recipe["flags"] for build in builds} == {"release"}
+    assert "of each release build" in compare("--show", "1").stdout

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import CONTEXT_SWITCHES, CPU, INSTRUCTIONS, QPS
 from cpubisect.report.blocks import Block, Column, Content, Facts, Paragraph, Section, Table, clean, facts
 from cpubisect.search.comparing.relative import MORE_IS_BETTER, Cell, Group, MetricTable, Spread
@@ -175,6 +176,7 @@ def _measured(told: SideBySide) -> Facts:
             ("probes", f"{told.probes} of {told.planned}, in {told.rounds} rounds over all versions"),
             ("took", f"{told.probe_seconds:,.0f} s of probes"),
             ("counter", told.counter or ""),
+            ("flags", "of each release build" if told.flags is Flags.RELEASE else "one set for all versions"),
             ("settings", " ".join(f"{name}={value}" for name, value in sorted(told.given.items()))),
         ]
     )

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cpubisect.base.errors import UserError
+from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import Counter, Simulation
 from cpubisect.base.plain import Plain
 
@@ -59,7 +60,8 @@ class Asked(Plain):
 
     `rounds` probes are made of each side and row; `given` are the user's settings; `toolchain` is a name of the matrix
     or None for its preference; `matrix` is the path of the compiler matrix in use; `jobs` compile at once; `counter` is
-    how instructions are to be counted, None for the best that the host has.
+    how instructions are to be counted, None for the best that the host has; `flags` are those that versions are
+    compiled by.
     """
 
     engine: str
@@ -73,6 +75,7 @@ class Asked(Plain):
     jobs: int = 2
     counter: Counter | None = None
     simulations: tuple[Simulation, ...] = ()
+    flags: Flags = Flags.PINNED
 
     @property
     def tests(self) -> tuple[str, ...]:
