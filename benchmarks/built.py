@@ -5,7 +5,7 @@
 Prints a Markdown table for each engine of every release that was tried in home directories, by default in
 $CPUBISECT_HOME: by release and compiler the newest build that compiled most anew, its repairs or the first error, its
 CPU seconds, how many compilations were made anew (the cache had the others), and thousands of instructions per query
-of each test, the median of all probes of that release. `--write` puts them into docs/built.md.
+of each test with its own settings, the median of all probes of that release. `--write` puts them into docs/built.md.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from cpubisect.base.home import Home
 from cpubisect.base.metrics import INSTRUCTIONS
 from cpubisect.base.version import Version
 from cpubisect.records import queries
+from cpubisect.records.purpose import Purpose
 from cpubisect.records.store import BuildRow, Store
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/built.md"
@@ -44,7 +45,9 @@ class Tried:
                 keys[build.id] = (recipe["engine"], recipe["version"], recipe["toolchain"]["name"] + variant)
                 if made:
                     self.builds[keys[build.id]].append(build)
-            for probe in store.probes(headline.id):
+            if store.bisection(headline.id).question.given:
+                continue
+            for probe in store.probes(headline.id, purpose=Purpose.SEARCH):
                 if probe.build in keys:
                     self.costs[keys[probe.build]][probe.test] += probe.values.get(INSTRUCTIONS, ())
 
