@@ -1,14 +1,14 @@
 """What bisections said that their builds and searches would take, beside what they took.
 
-    python benchmarks/forecast.py [HOME ...]
+    python benchmarks/forecast.py [--write] [HOME ...]
 
-Prints a Markdown table of each bisection in home directories, by default in $CPUBISECT_HOME: the builds whose time was
-forecast, and the searches. What journals of earlier versions do not say is left out and counted.
+Prints a Markdown table of the bisections in home directories, by default in $CPUBISECT_HOME: the builds whose time was
+forecast, and the searches that built something. `--write` puts it into docs/case-studies/forecasts.md.
 """
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +16,9 @@ from cpubisect.base.home import Home
 from cpubisect.records.store import Store
 from cpubisect.search import events
 from cpubisect.search.events import Entry
+
+PAGE = Path(__file__).resolve().parents[1] / "docs/case-studies/forecasts.md"
+BEGIN, END = "<!-- By `python benchmarks/forecast.py --write`: -->", "<!-- Up to here. -->"
 
 CLOSE = 1.5
 """A forecast is right if it is within this factor of what was taken."""
@@ -96,40 +99,53 @@ def forecast_searches(journal: Iterable[Entry]) -> list[Search]:
     return found
 
 
-def table(forecasts: Sequence[Forecast]) -> list[str]:
-    """Lines of Markdown."""
-    lines = ["| | forecast | taken | taken / forecast |", "|---|--:|--:|--:|"]
-    for one in forecasts:
-        said = "not told" if one.said is None else f"{one.said:.0f} s"
-        ratio = "" if one.ratio is None else f"{one.ratio:.2f}"
-        lines.append(f"| {one.what} | {said} | {one.taken:.0f} s | {ratio} |")
-    told = [one for one in forecasts if one.said is not None]
-    if told:
-        lines += ["", f"{sum(one.close for one in told)} of {len(told)} within a factor of {CLOSE}."]
+def table(told: Mapping[str, Sequence[Forecast]]) -> list[str]:
+    """Lines of Markdown: the forecasts by what was asked, and how many are right."""
+    lines = ["| bisection | | forecast | taken | taken / forecast |", "|---|---|--:|--:|--:|"]
+    for asked, forecasts in told.items():
+        for one in forecasts:
+            said = "not told" if one.said is None else f"{one.said:.0f} s"
+            ratio = "" if one.ratio is None else f"{one.ratio:.2f}"
+            lines.append(f"| {asked} | {one.what} | {said} | {one.taken:.0f} s | {ratio} |")
+    known = {asked: [one for one in forecasts if one.said is not None] for asked, forecasts in told.items()}
+    lines += ["", f"Within a factor of {CLOSE}:", ""]
+    lines += [f"- {asked}: {sum(one.close for one in own)} of {len(own)}" for asked, own in known.items() if own]
     return lines
 
 
-def report(home: Path) -> list[str]:
-    """All bisections of a home directory, which is only read but for what a newer version adds to its store."""
+def read(home: Path) -> dict[str, list[Forecast]]:
+    """By what was asked, the forecasts of the bisections of a home directory, which is only read but for what a newer
+    version adds to its store."""
     store = Store(home / "store.sqlite")
-    lines = []
+    found: dict[str, list[Forecast]] = {}
     for (number,) in store.read("SELECT id FROM bisections ORDER BY id"):
         journal, bisection = store.events(number), store.bisection(number)
         searches = forecast_searches(journal)
         unended = () if bisection.finished else [one for one in searches[-1:] if not one.ended]
-        ended = [one.forecast() for one in searches if one not in unended]
+        ended = [one.forecast() for one in searches if one not in unended and one.builds]
         question = bisection.question
-        lines += [f"## {home}, bisection {number}: {question.good} to {question.bad}", ""]
-        lines += [*table([*forecast_builds(journal), *ended]), ""]
-    return lines
+        tests = ", ".join(question.tests)
+        given = "".join(f" {name}={value}" for name, value in question.given.items())
+        asked = f"{question.engine} {question.good[:10]} to {question.bad[:10]}, {tests}{given}"
+        found.setdefault(asked, []).extend([*forecast_builds(journal), *ended])
+    return {asked: forecasts for asked, forecasts in found.items() if forecasts}
 
 
 def main(words: Sequence[str]) -> None:
-    """Print the tables."""
+    """Print the table, and write it if asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("homes", nargs="*", type=Path, metavar="HOME")
-    for home in parser.parse_args(words).homes or [Home.open().root]:
-        print("\n".join(report(home)))
+    parser.add_argument("--write", action="store_true")
+    asked = parser.parse_args(words)
+    told: dict[str, list[Forecast]] = {}
+    for home in asked.homes or [Home.open().root]:
+        for name, forecasts in read(home).items():
+            told.setdefault(name, []).extend(forecasts)
+    lines = table(told)
+    print("\n".join(lines))
+    if asked.write:
+        head, _, rest = PAGE.read_text().partition(BEGIN)
+        PAGE.write_text("\n".join([head + BEGIN, "", *lines, "", END]) + rest.partition(END)[2])
 
 
 if __name__ == "__main__":

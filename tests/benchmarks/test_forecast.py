@@ -48,7 +48,8 @@ def test_a_search_that_was_interrupted_is_one() -> None:
 
 
 def test_the_table_counts_those_that_were_right() -> None:
-    lines = forecast.table(forecast.forecast_builds(TOLD))
-    assert lines[2] == "| a (2 of 10 compiled) | 40 s | 50 s | 1.25 |"
-    assert lines[3] == "| b (2 of 10 compiled) | not told | 20 s |  |"
-    assert lines[-1] == "1 of 2 within a factor of 1.5."
+    builds = forecast.forecast_builds(TOLD)
+    lines = forecast.table({"some": builds, "none told": [one for one in builds if one.said is None]})
+    assert lines[2] == "| some | a (2 of 10 compiled) | 40 s | 50 s | 1.25 |"
+    assert lines[3] == "| some | b (2 of 10 compiled) | not told | 20 s |  |"
+    assert lines[6:] == ["", "Within a factor of 1.5:", "", "- some: 1 of 2"]
