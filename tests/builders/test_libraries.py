@@ -183,6 +183,7 @@ def test_without_network_it_says_which_file_to_put_where(tmp_path: Path) -> None
         (tarball({"boost_1_60_0/boost/version.hpp": "x"}), f"has nothing below {NAME}/boost"),
         (tarball({}), f"has nothing below {NAME}/boost"),
     ],
+    ids=["no archive", "cut off", "empty file", "another release", "empty archive"],
 )
 def test_a_file_of_the_user_s_that_is_none(tmp_path: Path, content: bytes, says: str) -> None:
     (tmp_path / f"{NAME}.tar.gz").write_bytes(content)
