@@ -15,6 +15,10 @@ background threads included; so do other events of the hardware, with any counte
 
 **Clock.** The ordinary server's own CPU clock and context switches over several short sysbench runs. With `pin`, server
 and client share one CPU: handing a query from one to the other is then cheapest and varies least.
+
+**Writers in the background** are there while the clock runs, and what they cost the server is part of what a query
+costs. They are not while a counter slows the server: at a given rate, a query would then have many times as many writes
+beside it. If they miss their rate, the `note` says so.
 """
 
 import os
@@ -42,12 +46,15 @@ from cpubisect.workloads.counters.counting import (
     until_steady,
 )
 from cpubisect.workloads.counters.hardware import recorder
+from cpubisect.workloads.mysql.background import Pace, writers
 from cpubisect.workloads.mysql.client import Client, Report
+from cpubisect.workloads.mysql.insert_benchmark import ROWS_PER_COMMIT
 from cpubisect.workloads.mysql.installation import Installation, Place, initialise, short_directory
-from cpubisect.workloads.mysql.plan import FIRST_SEED, Plan, events_for
+from cpubisect.workloads.mysql.plan import FIRST_SEED, SERVER_PREFIX, Plan, check_values, events_for
+from cpubisect.workloads.mysql.script import WRITES_PER_SECOND, Script
 from cpubisect.workloads.mysql.server import DATABASE, Server
 from cpubisect.workloads.mysql.settings import option_words, pinned, sizes
-from cpubisect.workloads.mysql.tests import SCRIPTS, SERVER_PREFIX, TESTS, Script
+from cpubisect.workloads.mysql.tests import SCRIPTS, TESTS
 from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, Test, Workload
 
 DISPATCH = "dispatch_command*"
@@ -63,7 +70,7 @@ _Name = TypeVar("_Name", str, tuple[str, str])
 
 
 class Sysbench:
-    """The tests of MySQL, run by sysbench; its parameters are said in `mysql_tests.COMMON`."""
+    """The tests of MySQL, run by sysbench; its parameters are said in `mysql/script.py`."""
 
     tests: Sequence[Test] = TESTS
     programs: Sequence[Tool] = (Tool("sysbench", "sysbench", "MySQL tests"),)
@@ -74,7 +81,9 @@ class Sysbench:
 
     def check(self, test: Test, parameters: Mapping[str, str]) -> None:
         """Raises UserError if a parameter of a test has a value that makes no sense, or leaves it too few rows."""
-        Plan.read(parameters).check(SCRIPTS[test.name])
+        script = SCRIPTS[test.name]
+        check_values(script, parameters)
+        Plan.read(parameters).check(script)
 
     def variable(self, name: str, *, lenient: bool = False) -> str:
         """`mysqld.NAME`; if `lenient`, `mysqld.loose_NAME`, which a server without that variable only warns of."""
@@ -97,6 +106,7 @@ class Sysbench:
         values: dict[str, tuple[float, ...]] = {}
         counted = _Counted()
         commands: list[str] = []
+        notes: list[str] = []
         counter = counter_for(request)
         with short_directory(request.scratch) as sockets:
             servers = _Servers.of(request, sockets)
@@ -104,9 +114,12 @@ class Sysbench:
             if isinstance(counter, HeavyCounter):
                 counted = _count(servers, loaded, commands, counter)
                 values |= counted.costs
+                notes.append(counted.note)
             light = counter if isinstance(counter, LightCounter) else None
             if request.clock or light:
-                values |= _time(servers, loaded, commands, light or recorder())
+                timed, missed = _time(servers, loaded, commands, light or recorder())
+                values |= timed
+                notes.append(missed)
         return Samples(
             values=values,
             counter=request.counter,
@@ -117,7 +130,7 @@ class Sysbench:
             commands=tuple(commands),
             attributed=counted.attributed,
             calls=counted.calls,
-            note=counted.note,
+            note="; ".join(filter(None, notes)),
         )
 
 
@@ -144,11 +157,22 @@ class _Servers:
     def place(self, name: str) -> Place:
         return Place.below(self.request.scratch, self.sockets, name)
 
-    def client(self, server: Server) -> Client:
-        return Client(server, self.script, self.request.parameters, self.pinning())
+    @property
+    def tables(self) -> tuple[str, ...]:
+        return self.script.data.names(self.plan.tables)
 
-    def pinning(self) -> tuple[str, ...]:
-        return ("taskset", "-c", str(max(os.sched_getaffinity(0)))) if self.plan.pin else ()
+    @property
+    def pace(self) -> Pace | None:
+        """Of the writers in the background, if the test has any."""
+        if not self.script.background:
+            return None
+        return Pace(int(self.request.parameters[WRITES_PER_SECOND]), self.plan.clients, ROWS_PER_COMMIT)
+
+    def client(self, server: Server, *, timed: bool = False) -> Client:
+        return Client(server, self.script, self.request.parameters, self.pinning(timed=timed))
+
+    def pinning(self, *, timed: bool = False) -> tuple[str, ...]:
+        return ("taskset", "-c", str(max(os.sched_getaffinity(0)))) if self.plan.pinned(timed=timed) else ()
 
 
 @dataclass(frozen=True)
@@ -172,7 +196,7 @@ def _load(servers: _Servers) -> tuple[Place, dict[str, str]]:
         server.execute([f"CREATE DATABASE IF NOT EXISTS {DATABASE}"], database=None)
         servers.client(server).load()
         # Statistics must not depend on when a background thread finds the time.
-        server.execute([f"ANALYZE TABLE {table}" for table in servers.plan.table_names])
+        server.execute([f"ANALYZE TABLE {table}" for table in servers.tables])
         # A slow shutdown leaves nothing to purge.
         server.execute(["SET GLOBAL innodb_fast_shutdown=0"])
         server.stop()
@@ -213,14 +237,14 @@ def _count(servers: _Servers, loaded: Place, commands: list[str], counter: Heavy
         if servers.script.test.writes:
             stack.enter_context(server.old_snapshot())
         client = servers.client(server)
-        _read_every_page(server, plan)
+        _read_every_page(server, servers)
 
         def send(events: int) -> Report:
             server.rest()
             return client.run(seed=deck.next_seed(), events=events, first=deck.take(events), timeout_s=_RUN_TIMEOUT_S)
 
         first = send(plan.clients)
-        queries_per_event = max(1, first.queries // first.events)
+        queries_per_event = max(1, first.queries // max(1, first.events))
         send(events_for(plan.warm_queries, queries_per_event))
         steered.begin(server.pid)
 
@@ -255,17 +279,17 @@ def _mean(profiles: Sequence[Mapping[_Name, float]]) -> dict[_Name, float]:
 
 def _time(
     servers: _Servers, loaded: Place, commands: list[str], companion: Companion | None
-) -> dict[str, tuple[float, ...]]:
-    """CPU time, context switches and rate of several runs, and what a companion counts meanwhile."""
+) -> tuple[dict[str, tuple[float, ...]], str]:
+    """CPU time, context switches and rate of several runs, and what a companion counts meanwhile; it is said if writers
+    in the background were too slow."""
     plan = servers.plan
     deck = plan.deck(servers.script)
-    launcher = (*servers.pinning(), *fixed_addresses())
-    # A draining test must find the same rows however fast the server is, so its runs end by number as well.
-    limit = max(1, plan.rows * plan.tables // (plan.samples + 1)) if servers.script.draining else 0
+    launcher = (*servers.pinning(timed=True), *fixed_addresses())
+    limit = plan.clock_limit(servers.script)
     samples: dict[str, list[float]] = {CPU: [], CONTEXT_SWITCHES: [], QPS: []}
     with Server(servers.installation, loaded, servers.options, launcher=launcher) as server:
-        client = servers.client(server)
-        _read_every_page(server, plan)
+        client = servers.client(server, timed=True)
+        _read_every_page(server, servers)
 
         def send() -> Report:
             return client.run(
@@ -276,32 +300,30 @@ def _time(
                 timeout_s=_RUN_TIMEOUT_S,
             )
 
-        send()
-        for _ in range(plan.samples):
-            before = clock.read(server.pid)
-            with companion.watch(server.pid, servers.sockets) if companion else nullcontext() as count:
-                report = send()
-            spent = clock.between(before, clock.read(server.pid))
-            samples[CPU].append(spent.cpu_ns / 1000 / report.queries)
-            samples[CONTEXT_SWITCHES].append(spent.switches / report.queries)
-            samples[QPS].append(report.qps)
-            for metric, counted in count.values.items() if count else ():
-                samples.setdefault(metric, []).append(counted / report.queries)
+        with writers(client, servers.pace) as background:
+            send()
+            background.begin()
+            for _ in range(plan.samples):
+                before = clock.read(server.pid)
+                with companion.watch(server.pid, servers.sockets) if companion else nullcontext() as count:
+                    report = send()
+                spent = clock.between(before, clock.read(server.pid))
+                samples[CPU].append(spent.cpu_ns / 1000 / report.queries)
+                samples[CONTEXT_SWITCHES].append(spent.switches / report.queries)
+                samples[QPS].append(report.qps)
+                for metric, counted in count.values.items() if count else ():
+                    samples.setdefault(metric, []).append(counted / report.queries)
+            missed = background.missed()
         words = client.run_command(seed=FIRST_SEED, events=limit, seconds=plan.slice_s)
-        commands += [" ".join(server.command), " ".join(words)]
-    return {metric: tuple(taken) for metric, taken in samples.items()}
+        commands += [" ".join(server.command), " ".join(words), *background.command]
+    return {metric: tuple(taken) for metric, taken in samples.items()}, missed
 
 
-def _read_every_page(server: Server, plan: Plan) -> None:
-    """Bring both indexes into memory: a page's first read verifies its checksum, which costs more than most queries."""
-    for table in plan.table_names:
+def _read_every_page(server: Server, servers: _Servers) -> None:
+    """Bring all indexes into memory: a page's first read verifies its checksum, which costs more than most queries."""
+    for table in servers.tables:
         server.rest()
-        server.execute(
-            [
-                f"SELECT COUNT(*), SUM(LENGTH(pad)) FROM {table} FORCE INDEX (PRIMARY)",
-                f"SELECT COUNT(*), SUM(k) FROM {table} FORCE INDEX (k_{table}) WHERE k >= 0",
-            ]
-        )
+        server.execute([statement.format(table=table) for statement in servers.script.data.reads])
 
 
 WORKLOAD: Workload = Sysbench()

@@ -1,13 +1,15 @@
 """The sysbench client: its command lines, its report, and one run of it against a server."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
-from cpubisect.base.process import run
+from cpubisect.base.process import Guarded, run
 from cpubisect.workloads.mysql.installation import environment
+from cpubisect.workloads.mysql.plan import share
+from cpubisect.workloads.mysql.script import COMMON, LUA, Script
 from cpubisect.workloads.mysql.server import DATABASE, Server
-from cpubisect.workloads.mysql.tests import LUA, Script
 
 _COUNT = re.compile(r"^\s*(queries|transactions|ignored errors):\s+(\d+)\s+\(([\d.]+) per sec\.\)", re.MULTILINE)
 _TELLING = (re.compile(r"\berror:? \d+", re.IGNORECASE), re.compile(r"FATAL"), re.compile(r"\berror\b", re.IGNORECASE))
@@ -22,6 +24,11 @@ class Report:
     events: int
     qps: float
     ignored_errors: int
+
+    def counting(self, operations: int) -> "Report":
+        """The same with so many operations for each event in place of its statements."""
+        queries = self.events * operations
+        return replace(self, queries=queries, qps=self.qps * queries / self.queries)
 
 
 def parse_report(text: str) -> Report:
@@ -56,21 +63,33 @@ class Client:
 
     def load_command(self) -> tuple[str, ...]:
         """The command line that creates and fills the tables."""
-        return self._command(str(LUA / "load.lua"), [], "prepare", threads=1)
+        data = self.script.data
+        return self._command(str(LUA / data.loader), _words(data.options), "prepare", threads=1)
 
     def run_command(self, *, seed: int, events: int, seconds: int, first: int = 0) -> tuple[str, ...]:
         """The command line of one run that ends after `events` or `seconds`, whichever is first; 0 is no limit.
 
-        `first` is the number of rows that earlier runs of a draining test have removed.
+        In a draining test each client makes its share of the events, and has removed `first` rows in earlier runs.
         """
         script = str(LUA / self.script.name) if self.script.own else self.script.name
-        options = [f"--{option}={value}" for option, value in self.script.options.items()]
+        options = _words(self.script.options)
+        clients = int(self.parameters["clients"])
         options += [f"--{option}={self.parameters[name]}" for option, name in self.script.settable.items()]
         if self.script.draining:
-            options.append(f"--first={first}")
+            options += [f"--first={first}", f"--share={share(events, clients)}"]
+            events = 0
         options += [f"--events={events}", f"--time={seconds}"]
-        options += [f"--rand-type={self.parameters['distribution']}", f"--rand-seed={seed}"]
-        return self._command(script, options, "run", threads=int(self.parameters["clients"]))
+        options += [f"--rand-type={self._common('distribution')}", f"--rand-seed={seed}"]
+        return self._command(script, options, "run", threads=clients)
+
+    def background_command(self, rate: int, rows_per_commit: int) -> tuple[str, ...]:
+        """The command line of the writers in the background, which end when they are killed."""
+        options = [f"--rate={rate}", f"--rows-per-commit={rows_per_commit}", "--events=0", "--time=0"]
+        script = str(LUA / self.script.background)
+        return self._command(script, options, "run", threads=2 * int(self.parameters["clients"]))
+
+    def _common(self, name: str) -> str:
+        return self.parameters.get(name, COMMON[name])
 
     def _command(self, script: str, options: Sequence[str], action: str, *, threads: int) -> tuple[str, ...]:
         return (
@@ -81,9 +100,9 @@ class Client:
             f"--mysql-socket={self.server.place.socket}",
             "--mysql-user=root",
             f"--mysql-db={DATABASE}",
-            f"--db-ps-mode={self.parameters['db-ps-mode']}",
+            f"--db-ps-mode={self._common('db-ps-mode')}",
             f"--table-size={self.parameters['rows']}",
-            f"--tables={self.parameters['tables']}",
+            f"--tables={self.script.tables(self.parameters)}",
             f"--threads={threads}",
             "--percentile=0",
             *options,
@@ -103,12 +122,26 @@ class Client:
             raise self.server.failure(f"{error}: {telling_line(output)}") from error
         if report.queries == 0:
             raise self.server.failure("sysbench finished without a single query")
-        return report
+        operations = self.script.operations_per_event(self.parameters)
+        return report.counting(operations) if operations else report
+
+    @contextmanager
+    def background(self, command: Sequence[str]) -> Iterator[None]:
+        """A command beside others, for as long as the block; raises ProbeError if it ends by itself."""
+        path = self.server.place.log.with_name("background.log")
+        with path.open("wb") as log, Guarded(command, env=self._environment(), output=log) as writers:
+            yield
+            ended = not writers.poll()
+        if ended:
+            said = telling_line(path.read_text(errors="replace"))
+            raise self.server.failure(f"the writers in the background: {said}")
+
+    def _environment(self) -> dict[str, str]:
+        return {**environment(self.server.place.temporary), "LUA_PATH": f"{LUA}/?.lua;;"}
 
     def _run(self, command: Sequence[str], timeout_s: float) -> str:
-        place = self.server.place
-        env = {**environment(place.temporary), "LUA_PATH": f"{LUA}/?.lua;;"}
-        finished = run(command, env=env, timeout_s=timeout_s, log=place.log.with_name("sysbench.log"))
+        log = self.server.place.log.with_name("sysbench.log")
+        finished = run(command, env=self._environment(), timeout_s=timeout_s, log=log)
         if finished.returncode == 127:
             raise self.server.failure("sysbench is not installed")
         if finished.timed_out:
@@ -116,3 +149,7 @@ class Client:
         if not finished.ok:
             raise self.server.failure(f"sysbench: {telling_line(finished.output)}")
         return finished.output
+
+
+def _words(options: Mapping[str, str]) -> list[str]:
+    return [f"--{option}={value}" for option, value in options.items()]

@@ -1,13 +1,20 @@
 """The numbers of one MySQL probe: read from a test's parameters, and what its runs must not share."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cpubisect.base.errors import UserError
 from cpubisect.workloads.counters.counting import MOST_COUNTS
-from cpubisect.workloads.mysql.tests import SERVER_PREFIX, Script
+from cpubisect.workloads.mysql.script import WRITES_PER_SECOND, Script
 
 FIRST_SEED = 10
+
+SERVER_PREFIX = "mysqld."
+"""A parameter `mysqld.NAME` gives the server the option `--NAME`."""
+
+FRACTIONS = frozenset(("zipf-exponent",))
+"""Parameters of scripts that need not be whole numbers."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +29,7 @@ class Plan:
     queries: int
     warm_queries: int
     repeats: int
-    pin: bool
+    pin: str
     fair: bool
     overrides: Mapping[str, str]
 
@@ -34,14 +41,14 @@ class Plan:
         samples = min(_whole(parameters, "samples"), seconds)
         return cls(
             rows=_whole(parameters, "rows"),
-            tables=_whole(parameters, "tables"),
+            tables=_whole(parameters, "tables" if "tables" in parameters else "clients"),
             clients=_whole(parameters, "clients"),
             slice_s=seconds // samples,
             samples=samples,
             queries=_whole(parameters, "queries"),
             warm_queries=_whole(parameters, "warm-queries"),
             repeats=_whole(parameters, "repeats"),
-            pin=_one_of(parameters, "pin", ("yes", "no")) == "yes",
+            pin=_one_of(parameters, "pin", ("yes", "no", "auto")),
             fair=_one_of(parameters, "defaults", ("pinned", "server")) == "pinned",
             overrides={
                 name.removeprefix(SERVER_PREFIX): value
@@ -50,38 +57,46 @@ class Plan:
             },
         )
 
-    @property
-    def table_names(self) -> tuple[str, ...]:
-        """The tables, as sysbench names them."""
-        return tuple(f"sbtest{number}" for number in range(1, self.tables + 1))
+    def pinned(self, *, timed: bool) -> bool:
+        """Whether server and clients share one CPU, while they are timed or while something else counts."""
+        return self.pin == "yes" or (self.pin == "auto" and not (timed and self.clients > 1))
 
     def check(self, script: Script) -> None:
         """Raises UserError if a draining test would run out of rows, or miss some."""
         if not script.draining:
             return
-        if self.tables > 1 or self.clients > 1:
+        if self.tables > 1:
             raise UserError(
-                f"test {script.test.name} has one table and one client, for no statement may miss its row",
-                "leave tables and clients at 1",
+                f"test {script.test.name} has one table, for no statement may miss its row", "leave tables at 1"
             )
-        # A draining test's events are one query each; one client sends one more before each part.
-        self.deck(script).take(1 + self.warm_queries + self.repeats * self._rows_counted)
+        self.deck(script).take(self._rows_until_counting + self.repeats * self._rows_counted)
 
     def most_counts(self, script: Script) -> int:
         """How often instructions may be counted until that is steady; a draining test has rows for so many only."""
         if not script.draining:
             return MOST_COUNTS
-        left = self.rows * self.tables - 1 - self.warm_queries
+        left = self.rows * self.tables - self._rows_until_counting
         return min(MOST_COUNTS, left // self._rows_counted)
+
+    def clock_limit(self, script: Script) -> int:
+        """Events of one run of the clock at most, 0 for no limit: a draining test must find the same rows however fast
+        the server is."""
+        if not script.draining:
+            return 0
+        return max(1, self.rows // (self.samples + 1) // self.clients) * self.clients
+
+    @property
+    def _rows_until_counting(self) -> int:
+        return self.clients + _shared(self.warm_queries, self.clients)
 
     @property
     def _rows_counted(self) -> int:
         """Rows that one count of a draining test removes, by its short run and its long one."""
-        return 2 + self.queries
+        return 2 * self.clients + _shared(self.queries, self.clients)
 
     def deck(self, script: Script) -> "Deck":
         """A fresh deck for the runs of one server start."""
-        return Deck(self.rows * self.tables, script.test.writes, script.draining)
+        return Deck(self.rows * self.tables, script.test.writes, script.draining, self.clients)
 
 
 @dataclass
@@ -95,6 +110,7 @@ class Deck:
     rows: int
     writes: bool
     draining: bool
+    clients: int = 1
     seed: int = FIRST_SEED
     used: int = 0
 
@@ -104,16 +120,41 @@ class Deck:
         return self.seed
 
     def take(self, events: int) -> int:
-        """Reserve rows for a run; returns how many earlier runs took. Raises UserError if too few are left."""
-        first = self.used
+        """Reserve rows for a run, as many for each client; returns how many of its own each client took earlier. Raises
+        UserError if too few are left."""
+        first = self.used // self.clients
         if self.draining:
-            self.used += events
+            self.used += _shared(events, self.clients)
             if self.used > self.rows:
                 raise UserError(
                     f"the test removes {self.used} rows and the table has {self.rows}",
                     "set more rows, fewer queries or fewer warm-queries",
                 )
         return first
+
+
+def share(events: int, clients: int) -> int:
+    """Events of each client, if all make as many; no fewer than `events` together."""
+    return -(-events // clients)
+
+
+def _shared(events: int, clients: int) -> int:
+    return share(events, clients) * clients
+
+
+def check_values(script: Script, parameters: Mapping[str, str]) -> None:
+    """Raises UserError for a value of one of the script's own parameters that it could not take."""
+    for name in (*script.settable.values(), *([WRITES_PER_SECOND] if script.background else ())):
+        if name in FRACTIONS:
+            _fraction(parameters, name)
+        else:
+            _whole(parameters, name)
+
+
+def _fraction(parameters: Mapping[str, str], name: str) -> None:
+    text = parameters[name]
+    if not re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII) or float(text) <= 0:
+        raise UserError(f"{name} is a number above 0, not {text!r}", f"for instance --set {name}=0.8")
 
 
 def _whole(parameters: Mapping[str, str], name: str) -> int:

@@ -89,12 +89,19 @@ class Server:
 
     def variables(self) -> dict[str, str]:
         """SHOW GLOBAL VARIABLES; raises ProbeError if the server refuses."""
+        return self._named("SHOW GLOBAL VARIABLES")
+
+    def status(self) -> dict[str, str]:
+        """SHOW GLOBAL STATUS; raises ProbeError if the server refuses."""
+        return self._named("SHOW GLOBAL STATUS")
+
+    def _named(self, statement: str) -> dict[str, str]:
         try:
             with self.cursor() as cursor:
-                cursor.execute("SHOW GLOBAL VARIABLES")
+                cursor.execute(statement)
                 return {str(name): str(value) for name, value in cursor.fetchall()}
         except (pymysql.MySQLError, OSError) as error:
-            raise self.failure(f"SHOW GLOBAL VARIABLES: {error}") from error
+            raise self.failure(f"{statement}: {error}") from error
 
     def execute(self, statements: Sequence[str], database: str | None = DATABASE) -> None:
         """Run statements for their effect; raises ProbeError if one fails."""

@@ -1,81 +1,14 @@
 """The named MySQL tests: which script sends which statements, in the groups of the sysbench microbenchmarks."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
 
+from cpubisect.workloads.mysql.insert_benchmark import INSERT_BENCHMARK
+from cpubisect.workloads.mysql.script import WRITE, Script, define
 from cpubisect.workloads.probe import Test
-from cpubisect.workloads.repeatability import spread_percent
-
-LUA = Path(__file__).parent.parent / "lua"
 
 POINT = "point queries"
 RANGE = "range queries without aggregation"
 AGGREGATE = "range queries with aggregation"
-WRITE = "writes"
-
-SERVER_PREFIX = "mysqld."
-"""A parameter `mysqld.NAME` gives the server the option `--NAME`."""
-
-COMMON: Mapping[str, str] = {
-    "tables": "1",
-    "clients": "1",
-    "seconds": "5",
-    "samples": "5",
-    "repeats": "2",
-    "distribution": "uniform",
-    "db-ps-mode": "auto",
-    "pin": "yes",
-    "defaults": "pinned",
-}
-"""What every test can be told, all as strings, beside its own `rows`, `queries` and `warm-queries`.
-
-`rows` are in each of `tables`, `clients` is the number of connections. The clock runs for `seconds`, split into
-`samples` runs of whole seconds. Instructions are counted over `queries` statements after `warm-queries`, until
-`repeats` counts in a row agree. `distribution` is sysbench's `rand-type`; `db-ps-mode` is `auto` or, for plain
-statements, `disable`; `pin` `yes` puts server and client on one CPU; `defaults` `server` leaves the server its own
-defaults.
-"""
-
-
-@dataclass(frozen=True)
-class Script:
-    """What runs a test: `name` is one of sysbench's own scripts or a file in `lua/`; `options` are its fixed options
-    and `settable` maps its other options to the parameter each takes its value from. A `draining` script removes a row
-    for good with each event."""
-
-    test: Test
-    name: str
-    options: Mapping[str, str] = field(default_factory=dict)
-    settable: Mapping[str, str] = field(default_factory=dict)
-    draining: bool = False
-
-    @property
-    def own(self) -> bool:
-        """True if the script is ours."""
-        return self.name.endswith(".lua")
-
-
-def _script(
-    name: str,
-    group: str,
-    summary: str,
-    script: str,
-    options: Mapping[str, str] | None = None,
-    *,
-    settable: Mapping[str, tuple[str, str]] | None = None,
-    draining: bool = False,
-    rows: int = 100_000,
-    queries: int = 4000,
-    warm: int = 1000,
-) -> Script:
-    """`settable` maps a script's option to the parameter it takes its value from and that parameter's default."""
-    own = dict((settable or {}).values())
-    numbers = {"rows": str(rows), "queries": str(queries), "warm-queries": str(warm)}
-    parameters = {**numbers, **own, **COMMON}
-    test = Test(name, "mysql", group, summary, group == WRITE, parameters, spread_percent("mysql", name))
-    names = {option: parameter for option, (parameter, _) in (settable or {}).items()}
-    return Script(test, script, options or {}, names, draining)
 
 
 def _points(size: str) -> dict[str, tuple[str, str]]:
@@ -88,7 +21,7 @@ def _range(size: str, option: str = "range_size") -> dict[str, tuple[str, str]]:
 
 def _read_only_with(kind: str, words: str) -> Script:
     others = {f"{one}_ranges": "1" if one == kind else "0" for one in ("simple", "sum", "order", "distinct")}
-    return _script(
+    return define(
         f"read-only-{kind}",
         AGGREGATE,
         f"transaction of 10 point queries and one {words}",
@@ -101,8 +34,8 @@ def _read_only_with(kind: str, words: str) -> Script:
 
 
 _POINT_TESTS = (
-    _script("point-query", POINT, "SELECT c of one row by primary key", "oltp_point_select"),
-    _script(
+    define("point-query", POINT, "SELECT c of one row by primary key", "oltp_point_select"),
+    define(
         "hot-points",
         POINT,
         "SELECT c of always the same adjacent rows by an IN list of primary keys",
@@ -112,17 +45,24 @@ _POINT_TESTS = (
         queries=120,
         warm=100,
     ),
-    _script(
-        "random-points",
-        POINT,
-        "SELECT c of random rows by an IN list of primary keys",
-        "inlist_select.lua",
-        settable=_points("100"),
-        queries=120,
-        warm=100,
+    *(
+        define(
+            name,
+            POINT,
+            f"SELECT c of {words} by an IN list of primary keys",
+            "inlist_select.lua",
+            settable=_points(points),
+            queries=queries,
+            warm=warm,
+        )
+        for name, points, words, queries, warm in (
+            ("random-points-10", "10", "10 random rows", 1200, 1000),
+            ("random-points", "100", "random rows", 120, 100),
+            ("random-points-1000", "1000", "1000 random rows", 12, 10),
+        )
     ),
     *(
-        _script(
+        define(
             f"points-{covered}-{index}",
             POINT,
             f"SELECT {columns} of random rows by an IN list of {'primary' if key == 'id' else 'secondary'} keys",
@@ -139,7 +79,7 @@ _POINT_TESTS = (
 
 _RANGE_TESTS = (
     *(
-        _script(
+        define(
             f"range-{covered}-{index}",
             RANGE,
             f"SELECT {columns} of a range of {'primary' if key == 'id' else 'secondary'} keys",
@@ -152,24 +92,31 @@ _RANGE_TESTS = (
         for key, index in (("id", "pk"), ("k", "si"))
         for covered, columns in (("covered", key), ("notcovered", f"{key},c"))
     ),
-    _script("scan", RANGE, "SELECT that reads a whole table and returns nothing", "scan.lua", queries=2, warm=1),
+    define("scan", RANGE, "SELECT that reads a whole table and returns nothing", "scan.lua", queries=2, warm=1),
 )
 
 _AGGREGATE_TESTS = (
-    _script(
-        "read-only",
-        AGGREGATE,
-        "transaction of 10 point queries and a simple, SUM, ORDER BY and DISTINCT range query",
-        "oltp_read_only",
-        settable=_range("100"),
-        queries=1600,
-        warm=800,
+    *(
+        define(
+            name,
+            AGGREGATE,
+            f"transaction of 10 point queries and a simple, SUM, ORDER BY and DISTINCT range query{words}",
+            "oltp_read_only",
+            settable=_range(rows),
+            queries=queries,
+            warm=warm,
+        )
+        for name, rows, words, queries, warm in (
+            ("read-only-10", "10", " of 10 rows", 1600, 800),
+            ("read-only", "100", "", 1600, 800),
+            ("read-only-10000", "10000", " of 10000 rows", 16, 16),
+        )
     ),
     _read_only_with("simple", "range query"),
     _read_only_with("sum", "SUM over a range"),
     _read_only_with("order", "range query with ORDER BY"),
     _read_only_with("distinct", "range query with DISTINCT and ORDER BY"),
-    _script(
+    define(
         "read-only-count",
         AGGREGATE,
         "SELECT COUNT(c) over a range of primary keys",
@@ -182,7 +129,7 @@ _AGGREGATE_TESTS = (
 )
 
 _WRITE_TESTS = (
-    _script(
+    define(
         "update-inlist",
         WRITE,
         "UPDATE c of random rows by an IN list of primary keys",
@@ -191,24 +138,35 @@ _WRITE_TESTS = (
         queries=600,
         warm=300,
     ),
-    _script("update-index", WRITE, "UPDATE of an indexed column of one row by primary key", "oltp_update_index"),
-    _script("update-nonindex", WRITE, "UPDATE of a column without index by primary key", "oltp_update_non_index"),
-    _script("update-one", WRITE, "UPDATE of always the same row", "oltp_update_non_index", rows=1),
-    _script("insert", WRITE, "INSERT of one row", "oltp_insert"),
-    _script("delete", WRITE, "DELETE of one existing row by primary key", "delete.lua", draining=True),
-    _script("write-only", WRITE, "transaction of two UPDATEs, a DELETE and an INSERT", "oltp_write_only", queries=3000),
-    _script(
-        "read-write",
+    define("update-index", WRITE, "UPDATE of an indexed column of one row by primary key", "oltp_update_index"),
+    define("update-nonindex", WRITE, "UPDATE of a column without index by primary key", "oltp_update_non_index"),
+    define(
+        "update-zipf",
         WRITE,
-        "the transactions of read-only and write-only in one",
-        "oltp_read_write",
-        settable=_range("100"),
-        queries=1600,
-        warm=800,
+        "UPDATE of a column without index by primary key, most often of the same few rows",
+        "update_zipf.lua",
+        settable={"exponent": ("zipf-exponent", "0.8")},
+        without=("distribution",),
+    ),
+    define("update-one", WRITE, "UPDATE of always the same row", "oltp_update_non_index", rows=1),
+    define("insert", WRITE, "INSERT of one row", "oltp_insert"),
+    define("delete", WRITE, "DELETE of one existing row by primary key", "delete.lua", draining=True),
+    define("write-only", WRITE, "transaction of two UPDATEs, a DELETE and an INSERT", "oltp_write_only", queries=3000),
+    *(
+        define(
+            name,
+            WRITE,
+            f"the transactions of {reads} and write-only in one",
+            "oltp_read_write",
+            settable=_range(rows),
+            queries=1600,
+            warm=800,
+        )
+        for name, reads, rows in (("read-write-10", "read-only-10", "10"), ("read-write", "read-only", "100"))
     ),
 )
 
 SCRIPTS: Mapping[str, Script] = {
-    one.test.name: one for one in (*_POINT_TESTS, *_RANGE_TESTS, *_AGGREGATE_TESTS, *_WRITE_TESTS)
+    one.test.name: one for one in (*_POINT_TESTS, *_RANGE_TESTS, *_AGGREGATE_TESTS, *_WRITE_TESTS, *INSERT_BENCHMARK)
 }
 TESTS: tuple[Test, ...] = tuple(one.test for one in SCRIPTS.values())

@@ -24,6 +24,7 @@ GROUP_WORDS = {
     "range": ("range queries", "range queries without aggregation"),
     "aggregation": ("range queries with aggregation",),
     "writes": ("writes",),
+    "insert-benchmark": ("insert benchmark",),
 }
 """What the groups of tests are called on the command line."""
 
