@@ -28,11 +28,13 @@ class Unit(Enum):
 
 @dataclass(frozen=True)
 class Shape:
-    """How a test runs: `benchmark` is db_bench's name for it; `background` says that a thread writes meanwhile."""
+    """How a test runs: `benchmark` is db_bench's name for it; `background` says that a thread writes meanwhile; `then`
+    names a benchmark that the same process runs after it, whose cost belongs to it."""
 
     benchmark: str
     unit: Unit
     background: bool = False
+    then: str = ""
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,7 @@ class CommandLines:
         if self.shape.background:
             writes = wanted * self.clients * number(self.parameters, "background_writes") // 100
             settings |= {"writes": str(max(1, writes)), "finish_after_writes": "true"}
-        return self._command(benchmarks, settings, database)
+        return self._command(",".join(filter(None, (benchmarks, self.shape.then))), settings, database)
 
     def _passes(self, wanted: int) -> int:
         return max(1, wanted // number(self.parameters, "rows"))

@@ -111,8 +111,29 @@ _CATALOGUE = (
         _LOADED, {**_ops("2000,8000", "4000,40000"), "background_writes": "5", "seek_nexts": "10", **_NO_FLUSH},
     ),
     _Entry(
+        "fwdrangewhilewriting", Shape("seekrandomwhilewriting", Unit.READS, background=True), _RANGE,
+        "what seekrandomwhilewriting does, by the name that benchmark.sh has for it",
+        _LOADED, {**_ops("2000,8000", "4000,40000"), "background_writes": "5", "seek_nexts": "10", **_NO_FLUSH},
+    ),
+    _Entry(
+        "revrangewhilewriting", Shape("seekrandomwhilewriting", Unit.READS, background=True), _RANGE,
+        "seek and ten prevs while another thread overwrites random keys",
+        _LOADED, {
+            **_ops("2000,8000", "4000,40000"), "background_writes": "5", "seek_nexts": "10",
+            "reverse_iterator": "true", **_NO_FLUSH,
+        },
+    ),
+    _Entry(
         "fillseq", Shape("fillseq", Unit.WRITES), _WRITE, "put keys in order into an empty database, without log",
         _EMPTY, _ops("10000,70000", "10000,100000"),
+    ),
+    _Entry(
+        "fillseq-vector", Shape("fillseq", Unit.WRITES), _WRITE,
+        "put keys in order into an empty database whose memtable is a vector, without log",
+        _EMPTY, {
+            **_ops("10000,70000", "10000,100000"),
+            "memtablerep": "vector", "allow_concurrent_memtable_write": "false",
+        },
     ),
     _Entry(
         "fillrandom", Shape("fillrandom", Unit.WRITES), _WRITE, "put random keys into an empty database, without log",
@@ -120,6 +141,18 @@ _CATALOGUE = (
     ),
     _Entry(
         "overwrite", Shape("overwrite", Unit.WRITES), _WRITE, "overwrite random keys, with log",
+        _LOADED, {**_ops("10000,40000", "10000,100000"), **_NO_FLUSH},
+    ),
+    _Entry(
+        "overwritesome", Shape("overwrite", Unit.WRITES), _WRITE,
+        "overwrite the first tenth of the keys of a database that was just filled, with log",
+        _LOADED, {
+            **_ops("2500,10000", "2500,10000"), "rows": "100000", "load": "filluniquerandom,compact", **_NO_FLUSH,
+        },
+    ),
+    _Entry(
+        "overwriteandwait", Shape("overwrite", Unit.WRITES, then="compact"), _WRITE,
+        "overwrite random keys, with log, then flush and compact them (cost of both)",
         _LOADED, {**_ops("10000,40000", "10000,100000"), **_NO_FLUSH},
     ),
     _Entry(
@@ -132,8 +165,18 @@ _CATALOGUE = (
 SHAPES: Mapping[str, Shape] = MappingProxyType({entry.name: entry.shape for entry in _CATALOGUE})
 
 
-# minikv's driver has no multi-get and no reverse iterator.
-_NOT_MINIKV = frozenset(("multireadrandom", "revrange"))
+# minikv's driver has no multi-get, no reverse iterator and one kind of memtable; the others are much like tests it has.
+_NOT_MINIKV = frozenset(
+    (
+        "multireadrandom",
+        "revrange",
+        "fwdrangewhilewriting",
+        "revrangewhilewriting",
+        "fillseq-vector",
+        "overwritesome",
+        "overwriteandwait",
+    )
+)
 
 _SHRUNK_BY = {"rows": 10, "instructions_ops": 10, "clock_ops": 4}
 

@@ -22,6 +22,7 @@ MYSQL = {
     "scan": "range queries without aggregation",
     "read-only": "range queries with aggregation",
     "insert": "writes",
+    "l.i0": "insert benchmark",
 }
 ROCKSDB = {"readrandom": "point queries", "seekrandom": "range queries", "fillseq": "writes"}
 
@@ -58,7 +59,8 @@ def test_every_second_round_is_in_reverse_and_the_first_ones_count() -> None:
 @pytest.mark.parametrize(
     ("groups", "words", "tests"),
     [
-        (MYSQL, ["all"], ["point-query", "scan", "read-only", "insert"]),
+        (MYSQL, ["all"], ["point-query", "scan", "read-only", "insert", "l.i0"]),
+        (MYSQL, ["insert-benchmark"], ["l.i0"]),
         (MYSQL, ["writes", "point"], ["point-query", "insert"]),
         (MYSQL, ["range"], ["scan"]),
         (MYSQL, ["aggregation"], ["read-only"]),

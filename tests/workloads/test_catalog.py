@@ -20,7 +20,17 @@ from cpubisect.workloads.catalog import tests_of as all_of
         ("rocksdb", "readwhilewriting", {"background_writes": "some"}, "background_writes must be a number"),
         ("mysql", "point-query", {"queries": "many"}, "queries is a whole number"),
         ("mysql", "delete", {"rows": "5000"}, "the test removes"),
-        ("mysql", "delete", {"clients": "2"}, "one table and one client"),
+        ("mysql", "delete", {"tables": "2"}, "test delete has one table"),
+        ("mysql", "delete", {"clients": "16", "rows": "9000"}, "the test removes"),
+        ("mysql", "read-only", {"range-size": "many"}, "range-size is a whole number"),
+        ("mysql", "random-points-10", {"random-points": "0"}, "random-points is a whole number"),
+        ("mysql", "update-zipf", {"zipf-exponent": "steep"}, "zipf-exponent is a number above 0"),
+        ("mysql", "update-zipf", {"zipf-exponent": "0"}, "zipf-exponent is a number above 0"),
+        ("mysql", "update-zipf", {"distribution": "uniform"}, "no parameter 'distribution'"),
+        ("mysql", "l.i1", {"rows-per-commit": "0"}, "rows-per-commit is a whole number"),
+        ("mysql", "l.i1", {"tables": "2"}, "no parameter 'tables'"),
+        ("mysql", "qr100", {"writes-per-second": "fast"}, "writes-per-second is a whole number"),
+        ("mysql", "qp100", {"rows-per-query": "-1"}, "rows-per-query is a whole number"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_refused(engine: str, test: str, given: dict[str, str], says: str) -> None:

@@ -215,7 +215,14 @@ def test_two_probes_agree_exactly(build: Build, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("test", "reads", "writes"),
-    [("readseq", 1, 0), ("readwhilewriting", 1, 0.05), ("fillseq", 0, 1), ("overwrite", 0, 1)],
+    [
+        ("readseq", 1, 0),
+        ("readwhilewriting", 1, 0.05),
+        ("fillseq", 0, 1),
+        ("overwrite", 0, 1),
+        ("overwritesome", 0, 1),
+        ("overwriteandwait", 0, 1),
+    ],
 )
 def test_other_kinds_of_operations(build: Build, tmp_path: Path, test: str, reads: float, writes: float) -> None:
     profile = measured(build(), tmp_path, test, instructions_ops="1000,3000").profile
@@ -334,6 +341,26 @@ def test_whole_passes() -> None:
     subject = lines("readseq", rows="100")
     assert [subject.operations(wanted) for wanted in (1, 100, 250, 1000)] == [100, 100, 200, 1000]
     assert flag(subject.measure(300, Path("d"), existing=True), "benchmarks") == "readseq,readseq,readseq"
+
+
+def test_what_belongs_to_a_benchmark_runs_after_it_in_its_process() -> None:
+    assert flag(lines("overwriteandwait").measure(5, Path("d"), existing=True), "benchmarks") == "overwrite,compact"
+
+
+@pytest.mark.parametrize(
+    ("test", "benchmark", "flags_"),
+    [
+        ("fillseq-vector", "fillseq", {"memtablerep": "vector", "disable_wal": "true", "threads": "1"}),
+        ("fwdrangewhilewriting", "seekrandomwhilewriting", {"seek_nexts": "10", "reverse_iterator": None}),
+        ("revrangewhilewriting", "seekrandomwhilewriting", {"seek_nexts": "10", "reverse_iterator": "true"}),
+        ("overwritesome", "overwrite", {"num": "100000", "writes": "10000"}),
+    ],
+)
+def test_the_tests_of_the_published_sequence(test: str, benchmark: str, flags_: Mapping[str, str | None]) -> None:
+    subject = lines(test)
+    argv = subject.measure(subject.span("clock_ops").high, Path("d"), existing=True)
+    assert flag(argv, "benchmarks") == benchmark
+    assert {name: flag(argv, name) for name in flags_} == flags_
 
 
 @pytest.mark.parametrize("engine", ["rocksdb", "minikv"])

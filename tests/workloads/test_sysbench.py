@@ -1,6 +1,7 @@
 """sysbench against a real server: what each test sends, what a probe measures, and what it says when it cannot."""
 
 import re
+from collections import Counter as Tally
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,6 +31,7 @@ from cpubisect.workloads.counters.hardware import supported
 from cpubisect.workloads.mysql.client import Client, Report, parse_report, telling_line
 from cpubisect.workloads.mysql.installation import Installation, Place, initialise, short_directory
 from cpubisect.workloads.mysql.plan import Plan
+from cpubisect.workloads.mysql.script import SBTEST
 from cpubisect.workloads.mysql.server import DATABASE, Server
 from cpubisect.workloads.mysql.tests import SCRIPTS, TESTS
 from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples
@@ -37,14 +39,53 @@ from cpubisect.workloads.sysbench import WORKLOAD
 
 ROWS = 2000
 _QUERIES_PER_EVENT = {
+    "read-only-10": 16,
     "read-only": 16,
+    "read-only-10000": 16,
     "read-only-simple": 13,
     "read-only-sum": 13,
     "read-only-order": 13,
     "read-only-distinct": 13,
     "write-only": 6,
+    "read-write-10": 20,
     "read-write": 20,
 }
+# The published set: what each test's range is, by the parameter that says it; None where it has none.
+_PUBLISHED = {
+    "point-query": None,
+    "hot-points": ("random-points", "100"),
+    "random-points-10": ("random-points", "10"),
+    "random-points": ("random-points", "100"),
+    "random-points-1000": ("random-points", "1000"),
+    "points-covered-pk": ("random-points", "100"),
+    "points-notcovered-pk": ("random-points", "100"),
+    "points-covered-si": ("random-points", "100"),
+    "points-notcovered-si": ("random-points", "100"),
+    "range-covered-pk": ("range-size", "100"),
+    "range-notcovered-pk": ("range-size", "100"),
+    "range-covered-si": ("range-size", "100"),
+    "range-notcovered-si": ("range-size", "100"),
+    "scan": None,
+    "read-only-10": ("range-size", "10"),
+    "read-only": ("range-size", "100"),
+    "read-only-10000": ("range-size", "10000"),
+    "read-only-simple": ("range-size", "1000"),
+    "read-only-sum": ("range-size", "1000"),
+    "read-only-order": ("range-size", "1000"),
+    "read-only-distinct": ("range-size", "1000"),
+    "read-only-count": ("range-size", "1000"),
+    "update-inlist": ("random-points", "10"),
+    "update-index": None,
+    "update-nonindex": None,
+    "update-zipf": ("zipf-exponent", "0.8"),
+    "update-one": ("rows", "1"),
+    "insert": None,
+    "delete": None,
+    "write-only": None,
+    "read-write-10": ("range-size", "10"),
+    "read-write": ("range-size", "100"),
+}
+_OF_SBTEST = [name for name, script in SCRIPTS.items() if script.data is SBTEST]
 _SMALL_SETTINGS = {f"mysqld.{name}": value for name, value in SMALL.items()}
 
 
@@ -102,9 +143,24 @@ def test_the_catalogue_has_the_known_names_and_groups() -> None:
     assert groups["range-covered-pk"] == groups["scan"] == "range queries without aggregation"
     assert groups["read-only"] == groups["read-only-count"] == "range queries with aggregation"
     assert {test.name for test in TESTS if test.writes} == {
-        "update-inlist", "update-index", "update-nonindex", "update-one", "insert", "delete", "write-only", "read-write"
+        "update-inlist", "update-index", "update-nonindex", "update-zipf", "update-one", "insert", "delete",
+        "write-only", "read-write-10", "read-write", "l.i0", "l.x", "l.i1", "l.i2",
     }  # fmt: skip
     assert all(test.engine == "mysql" and test.summary for test in TESTS)
+
+
+def test_all_of_the_published_set_are_there_with_their_sizes() -> None:
+    assert list(_PUBLISHED) == _OF_SBTEST
+    assert Tally(SCRIPTS[name].test.group for name in _OF_SBTEST) == {
+        "point queries": 9, "range queries without aggregation": 5, "range queries with aggregation": 8, "writes": 10
+    }  # fmt: skip
+    for name, said in _PUBLISHED.items():
+        parameters = SCRIPTS[name].test.parameters
+        if said:
+            assert parameters[said[0]] == said[1], name
+        else:
+            assert not parameters.keys() & {"range-size", "random-points"}
+        assert parameters.get("distribution") == (None if name == "update-zipf" else "uniform")
 
 
 def test_a_test_takes_its_own_parameters_and_any_server_option() -> None:
@@ -116,13 +172,21 @@ def test_a_test_takes_its_own_parameters_and_any_server_option() -> None:
     assert not WORKLOAD.accepts(test, "mysqld.x y")
 
 
-@pytest.mark.parametrize("name", [name for name in SCRIPTS if name != "delete"])
+@pytest.mark.parametrize("name", [name for name in _OF_SBTEST if name != "delete"])
 def test_every_test_runs_and_counts_its_statements(loaded: _Loaded, name: str) -> None:
     rows = {"rows": "1"} if name == "update-one" else {}
     report = loaded.client(name, **rows).run(seed=3, events=3, timeout_s=60)
     assert report.events == 3
     assert report.queries == 3 * _QUERIES_PER_EVENT.get(name, 1)
     assert report.ignored_errors == 0
+
+
+@pytest.mark.parametrize("clients", [4, 16])
+def test_every_test_runs_with_several_clients(loaded: _Loaded, clients: int) -> None:
+    for name in _OF_SBTEST:
+        rows = {"rows": "1"} if name == "update-one" else {}
+        report = loaded.client(name, clients=str(clients), **rows).run(seed=3, events=2 * clients, timeout_s=60)
+        assert report.queries >= 2 * clients * _QUERIES_PER_EVENT.get(name, 1), name
 
 
 def test_loading_makes_the_same_rows_every_time(loaded: _Loaded) -> None:
@@ -201,6 +265,28 @@ def test_deletes_never_miss(loaded: _Loaded) -> None:
     assert loaded.rows() == before - 300
 
 
+def test_deletes_of_several_clients_never_miss(loaded: _Loaded) -> None:
+    loaded.server.execute(["DROP TABLE sbtest1"])
+    client = loaded.client("delete", clients="4")
+    client.load()
+    assert len(loaded.statements(client, 402)) == 404
+    assert len(loaded.statements(client, 400, first=101)) == 400
+    assert loaded.rows() == ROWS - 804
+
+
+@pytest.mark.parametrize("exponent", ["0.8", "1"])
+def test_zipf_asks_for_the_first_rows_most(loaded: _Loaded, exponent: str) -> None:
+    statements = loaded.statements(loaded.client("update-zipf", **{"zipf-exponent": exponent}), 4000)
+    matches = [re.fullmatch(r"UPDATE sbtest1 SET c='[\d-]{119}' WHERE id=(\d+)", one) for one in statements]
+    ids = Tally(int(match[1]) for match in matches if match)
+    weights = [n ** -float(exponent) for n in range(1, ROWS + 1)]
+    assert sum(ids.values()) == 4000
+    assert 1 <= min(ids) <= max(ids) <= ROWS
+    for upto in (1, 10, 100, 1000):
+        drawn = sum(count for one, count in ids.items() if one <= upto)
+        assert drawn / 4000 == pytest.approx(sum(weights[:upto]) / sum(weights), abs=0.03)
+
+
 def test_plain_statements_instead_of_prepared_ones(loaded: _Loaded) -> None:
     assert loaded.statements(loaded.client("random-points", **{"db-ps-mode": "disable"}), 2)
 
@@ -251,6 +337,19 @@ def test_a_parameter_that_is_no_such_thing(name: str, value: str) -> None:
         Plan.read({**SCRIPTS["scan"].test.parameters, name: value})
 
 
+@pytest.mark.parametrize(
+    ("pin", "clients", "counting", "timed"),
+    [("yes", "4", True, True), ("no", "1", False, False), ("auto", "1", True, True), ("auto", "4", True, False)],
+)
+def test_several_clients_are_not_timed_on_one_cpu(pin: str, clients: str, counting: bool, timed: bool) -> None:
+    plan = Plan.read({**SCRIPTS["scan"].test.parameters, "pin": pin, "clients": clients})
+    assert (plan.pinned(timed=False), plan.pinned(timed=True)) == (counting, timed)
+
+
+def test_events_may_count_as_other_than_their_statements() -> None:
+    assert parse_report(_OUTPUT).counting(50) == Report(5000, 100, pytest.approx(50 * 312.22, rel=1e-4), 2)
+
+
 def test_the_clock_runs_whole_seconds() -> None:
     plan = Plan.read({**SCRIPTS["scan"].test.parameters, "seconds": "3", "samples": "5"})
     assert (plan.samples, plan.slice_s) == (3, 1)
@@ -268,6 +367,17 @@ def test_more_deletes_than_rows_are_refused() -> None:
     assert [deck.take(60), deck.take(40)] == [0, 60]
     with pytest.raises(UserError, match="removes 101 rows and the table has 100"):
         deck.take(1)
+
+
+def test_each_client_gets_as_many_rows_to_delete() -> None:
+    parameters = {**SCRIPTS["delete"].test.parameters, "rows": "100", "clients": "4"}
+    plan = Plan.read(parameters)
+    deck = plan.deck(SCRIPTS["delete"])
+    assert [deck.take(4), deck.take(5), deck.take(88)] == [0, 1, 3]
+    with pytest.raises(UserError, match="removes 104 rows and the table has 100"):
+        deck.take(1)
+    assert plan.clock_limit(SCRIPTS["delete"]) == 16
+    assert plan.clock_limit(SCRIPTS["insert"]) == 0
 
 
 def _request(artifact: Path, scratch: Path, name: str, *, clock: bool = False, **given: str) -> ProbeRequest:

@@ -6,7 +6,7 @@ local benchmark = require("insert_benchmark")
 
 common.declare({
    rows_per_commit = {"Rows of each INSERT or DELETE", 50},
-   rate = {"Rows that each thread is to write in a second", 100},
+   rows_per_second = {"Rows that each thread is to write in a second", 100},
 })
 
 ffi.cdef[[
@@ -50,7 +50,7 @@ end
 function event()
    local rows = sysbench.opt.rows_per_commit
    sleep_until(due)
-   due = due + rows / sysbench.opt.rate
+   due = due + rows / sysbench.opt.rows_per_second
    if inserts then
       benchmark.insert(connection, name, largest + 1, rows, sysbench.rand.uniform)
       largest = largest + rows

@@ -84,7 +84,7 @@ class Client:
 
     def background_command(self, rate: int, rows_per_commit: int) -> tuple[str, ...]:
         """The command line of the writers in the background, which end when they are killed."""
-        options = [f"--rate={rate}", f"--rows-per-commit={rows_per_commit}", "--events=0", "--time=0"]
+        options = [f"--rows-per-second={rate}", f"--rows-per-commit={rows_per_commit}", "--events=0", "--time=0"]
         script = str(LUA / self.script.background)
         return self._command(script, options, "run", threads=2 * int(self.parameters["clients"]))
 
