@@ -23,6 +23,13 @@ from cpubisect.search.verdict import Kind
 from cpubisect.views.suspects import ranking
 
 WHOSE_FLAGS = "+   flags       one set for all commits (pinned)"
+IN_SHORT = (
+    "+ ",
+    "+ In short",
+    "+   test        culprit           step  share  functions that changed most",
+    "+   readrandom  2d8e504b18d6  +19.98 %  100 %  lookup",
+    "+   overwrite   2801fa787161  +39.92 %  100 %  encode",
+)
 BOTH = ("readrandom", "overwrite")
 
 
@@ -81,6 +88,7 @@ def test_builds_that_were_reused_took_nothing_and_each_test_has_its_regime(regis
             f"+   0 s of builds, {probing} s of probes",
         ]
     assert changed("report-2.txt", bisect("report", "2").stdout) == [
+        *IN_SHORT,
         WHOSE_FLAGS,
         "+   regime      readrandom: exact",
         "+   regime      overwrite: exact",

@@ -257,12 +257,13 @@ def test_ranges_are_whole_and_of_the_size_asked_for(loaded: _Loaded) -> None:
 
 
 def test_deletes_never_miss(loaded: _Loaded) -> None:
+    loaded.server.execute(["DROP TABLE sbtest1"])
     client = loaded.client("delete", clients="1")
-    before = loaded.rows()
+    client.load()
     loaded.statements(client, 150)
     statements = loaded.statements(client, 150, first=150)
     assert len(statements) == 150
-    assert loaded.rows() == before - 300
+    assert loaded.rows() == ROWS - 300
 
 
 def test_deletes_of_several_clients_never_miss(loaded: _Loaded) -> None:
