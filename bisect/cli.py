@@ -23,7 +23,8 @@ from cpubisect.base.metrics import COUNTERS, Counter, Simulation, digits
 from cpubisect.command import Commands, pairs
 from cpubisect.compare import compare_command
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
-from cpubisect.records.registry import RESUMABLE, Registry
+from cpubisect.records.lifecycle import RESUMABLE
+from cpubisect.records.registry import Registry
 from cpubisect.records.store import LARGEST_ID
 from cpubisect.report.form import Form
 from cpubisect.search.question import Find, MetricChoice

@@ -117,7 +117,8 @@ def _measure(
     versions: tuple[str, ...], resume: int | None, options: dict[str, Any], *, queued: bool, quiet: bool
 ) -> int:
     """Measure a new comparison, or go on with one; its id. Ends the program if it was interrupted or cancelled."""
-    from cpubisect.records.comparisons import RESUMABLE, Comparisons
+    from cpubisect.records.comparisons import Comparisons
+    from cpubisect.records.lifecycle import RESUMABLE
     from cpubisect.service.compare import Compare, begin, check, run
     from cpubisect.service.launch import Stopped
     from cpubisect.views.live import Display
@@ -184,4 +185,6 @@ def _list() -> None:
         names = " ".join(side.name for side in row.asked.sides)
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(row.created))
         tests = ", ".join(row.asked.tests)
-        click.echo(f"{row.id:>4}  {comparisons.state(row):<11}  {row.engine:<8}  {when}  {names}: {tests}")
+        click.echo(
+            f"{row.id:>4}  {comparisons.state(row.id, row.state):<11}  {row.engine:<8}  {when}  {names}: {tests}"
+        )

@@ -81,7 +81,8 @@ def blueprint(context: Context) -> Blueprint:
         comparisons.row(comparison)
 
         def mark() -> tuple[int, str]:
-            return comparisons.newest_event(comparison), comparisons.state(comparisons.row(comparison))
+            row = comparisons.row(comparison)
+            return comparisons.newest_event(comparison), comparisons.state(row.id, row.state)
 
         return stream(mark, context.closing)
 

@@ -1,28 +1,20 @@
 """All comparisons of one home directory: what they ask, the state each is really in, and their probes."""
 
-import contextlib
-import os
-import signal
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from cpubisect.base.errors import Missing, UserError
+from cpubisect.base.errors import Missing
 from cpubisect.base.home import Home
-from cpubisect.base.locks import hold, is_held
 from cpubisect.base.plain import plain
 from cpubisect.records.database import insert, listed, update
+from cpubisect.records.lifecycle import Lifecycle
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.schema import OF_COMPARISONS
 from cpubisect.records.store import LARGEST_ID, Host, Store
 from cpubisect.search.comparing.question import Asked
-
-UNFINISHED = ("queued", "running", "interrupted")
-RESUMABLE = (*UNFINISHED, "cancelled")
 
 
 @dataclass(frozen=True)
@@ -59,8 +51,13 @@ class Probed:
 _ROW = "id, created, finished, state, engine, asked, host, owner, counter"
 
 
-class Comparisons:
+class Comparisons(Lifecycle):
     """Records comparisons; who measures one holds its lock. `store` has their builds, probes and journals."""
+
+    kind = "comparison"
+    worked_on = "measured"
+    shown = "`bisect compare --show {}` shows what it has so far"
+    lock_name = "comparison-{}.lock"
 
     def __init__(self, home: Home, store: Store) -> None:
         self.home = home
@@ -88,12 +85,12 @@ class Comparisons:
         with self.store.writing() as connection:
             return insert(connection, "comparisons", row)
 
-    def row(self, comparison: int) -> ComparisonRow:
+    def row(self, number: int) -> ComparisonRow:
         """One comparison; raises Missing if there is none with that id."""
-        known = abs(comparison) <= LARGEST_ID
-        rows = self.store.read(f"SELECT {_ROW} FROM comparisons WHERE id = ?", comparison) if known else []
+        known = abs(number) <= LARGEST_ID
+        rows = self.store.read(f"SELECT {_ROW} FROM comparisons WHERE id = ?", number) if known else []
         if not rows:
-            raise Missing(f"there is no comparison {comparison}", "`bisect compare --list` shows them all")
+            raise Missing(f"there is no comparison {number}", "`bisect compare --list` shows them all")
         return _read(rows[0])
 
     def all(self) -> list[ComparisonRow]:
@@ -119,53 +116,12 @@ class Comparisons:
         with self.store.writing() as connection:
             update(connection, "comparisons", plain(values), "id = ?", comparison)
 
-    def change_state(self, comparison: int, among: Sequence[str], state: str, **values: Any) -> bool:
+    def change_state(self, number: int, among: Sequence[str], state: str, **values: Any) -> bool:
         """Set the state, and other columns, of a comparison whose state is one of some; False, unchanged, if not."""
         condition = "id = ? AND state IN (SELECT value FROM json_each(?))"
         with self.store.writing() as connection:
             row = {"state": state, **values}
-            return update(connection, "comparisons", row, condition, comparison, listed(among)) > 0
-
-    def cancel(self, comparison: int) -> None:
-        """End a comparison; a process that measures it stops. Raises UserError if it is finished already."""
-        self.row(comparison)
-        changed = self.change_state(comparison, UNFINISHED, "cancelled")
-        row = self.row(comparison)
-        if not changed:
-            raise UserError(f"comparison {comparison} is {row.state}", "only an unfinished one can be cancelled")
-        if self.is_running(comparison) and row.owner:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(int(row.owner["pid"]), signal.SIGTERM)
-
-    def enqueue(self, comparison: int) -> None:
-        """Have a worker go on with a comparison; raises UserError if it is finished, queued already, or running."""
-        row = self.row(comparison)
-        state = self.state(row)
-        if row.state == "cancelled" and self.is_running(comparison):
-            raise UserError(f"comparison {comparison} is still stopping", "resume it again in a moment")
-        if state not in ("interrupted", "cancelled") or not self.change_state(
-            comparison, (row.state,), "queued", owner=None
-        ):
-            raise UserError(f"comparison {comparison} is {state}", "only an interrupted or cancelled one is resumed")
-
-    def state(self, row: ComparisonRow) -> str:
-        """The state as it really is: `running` in the store without a living process is `interrupted`."""
-        return "interrupted" if row.state == "running" and not self.is_running(row.id) else row.state
-
-    def is_running(self, comparison: int) -> bool:
-        """True if a process holds this comparison's lock."""
-        return is_held(self._lock(comparison))
-
-    def alone(self, comparison: int) -> AbstractContextManager[None]:
-        """Held by the process that measures a comparison; entering raises UserError if another one holds it."""
-        refusal = UserError(
-            f"comparison {comparison} is being measured by another process",
-            f"`bisect compare --show {comparison}` shows what it has so far",
-        )
-        return hold(self._lock(comparison), refusal)
-
-    def _lock(self, comparison: int) -> Path:
-        return self.home.running / f"comparison-{comparison}.lock"
+            return update(connection, "comparisons", row, condition, number, listed(among)) > 0
 
     def probes(self, comparison: int) -> list[Probed]:
         """The probes of a comparison in the order they were made."""

@@ -1,25 +1,27 @@
 """All bisections of one home directory and the state that each is really in; showing them starts nothing."""
 
-import contextlib
-import os
-import signal
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 from cpubisect.base.errors import UserError
 from cpubisect.base.home import Home
 from cpubisect.base.locks import hold, is_held
-from cpubisect.records.store import Host, Store
+from cpubisect.records.lifecycle import Lifecycle
+from cpubisect.records.store import BisectionRow, Host, Store
 from cpubisect.search.question import Question
-
-UNFINISHED = ("queued", "running", "interrupted")
-RESUMABLE = (*UNFINISHED, "cancelled")
 
 WORKER_TAKEN = "another worker runs queued bisections of this home directory"
 
 
-class Registry:
+class Registry(Lifecycle):
     """Records, queues and cancels bisections; who runs one holds its lock."""
+
+    kind = "bisection"
+    worked_on = "run"
+    shown = "`bisect status {}` shows it"
+    lock_name = "{}.lock"
 
     def __init__(self, home: Home, store: Store) -> None:
         self.home = home
@@ -36,45 +38,13 @@ class Registry:
         state = "queued" if queued else "running"
         return self.store.create_bisection(question, host, state)
 
-    def cancel(self, bisection: int) -> None:
-        """End a bisection; a process that runs it stops. Raises UserError if it is finished already."""
-        self.store.bisection(bisection)
-        changed = self.store.change_state(bisection, UNFINISHED, "cancelled")
-        row = self.store.bisection(bisection)
-        if not changed:
-            raise UserError(f"bisection {bisection} is {row.state}", "only an unfinished one can be cancelled")
-        if self.is_running(bisection) and row.owner:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(int(row.owner["pid"]), signal.SIGTERM)
+    def row(self, number: int) -> BisectionRow:
+        """One bisection; raises Missing if there is none with that id."""
+        return self.store.bisection(number)
 
-    def enqueue(self, bisection: int) -> None:
-        """Have a worker go on with a bisection; raises UserError if it is finished, queued already, or running."""
-        row = self.store.bisection(bisection)
-        state = self.state(row.id, row.state)
-        if row.state == "cancelled" and self.is_running(bisection):
-            raise UserError(f"bisection {bisection} is still stopping", "resume it again in a moment")
-        if state not in ("interrupted", "cancelled") or not self.store.change_state(
-            bisection, (row.state,), "queued", owner=None
-        ):
-            raise UserError(f"bisection {bisection} is {state}", "only an interrupted or cancelled one can be resumed")
-
-    def state(self, bisection: int, stored: str) -> str:
-        """The state as it really is: `running` in the store without a living runner is `interrupted`."""
-        if stored == "running" and not self.is_running(bisection):
-            return "interrupted"
-        return stored
-
-    def is_running(self, bisection: int) -> bool:
-        """True if a process holds this bisection's lock."""
-        return is_held(self._lock(bisection))
-
-    def alone(self, bisection: int) -> AbstractContextManager[None]:
-        """Held by the process that runs a bisection; entering raises UserError if another one holds it."""
-        hint = f"`bisect status {bisection}` shows it"
-        return hold(self._lock(bisection), UserError(f"bisection {bisection} is being run by another process", hint))
-
-    def _lock(self, bisection: int) -> Path:
-        return self.home.running / f"{bisection}.lock"
+    def change_state(self, number: int, among: Sequence[str], state: str, **values: Any) -> bool:
+        """As the store does."""
+        return self.store.change_state(number, among, state, **values)
 
     def alone_at_work(self) -> AbstractContextManager[None]:
         """Held by the one worker of the home directory; entering raises UserError if another one holds it."""

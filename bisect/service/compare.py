@@ -15,7 +15,8 @@ from cpubisect.base.scratch import remove_leftovers
 from cpubisect.builders.recipes.matrix import Matrix, locate_matrix
 from cpubisect.builders.recipes.toolchain import find_ccache, installed_toolchains
 from cpubisect.history.history import History
-from cpubisect.records.comparisons import RESUMABLE, Comparisons
+from cpubisect.records.comparisons import Comparisons
+from cpubisect.records.lifecycle import RESUMABLE
 from cpubisect.run.bench.making import Bench
 from cpubisect.run.bench.rounds import measure_rounds
 from cpubisect.search import events

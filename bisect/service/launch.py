@@ -14,7 +14,8 @@ from cpubisect.base.scratch import remove_leftovers
 from cpubisect.builders.recipes.matrix import Matrix
 from cpubisect.builders.recipes.toolchain import installed_toolchains
 from cpubisect.history.history import History
-from cpubisect.records.registry import RESUMABLE, Registry
+from cpubisect.records.lifecycle import RESUMABLE
+from cpubisect.records.registry import Registry
 from cpubisect.run.lab import HostLab
 from cpubisect.search import events
 from cpubisect.search.events import Event, Watch

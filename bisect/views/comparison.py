@@ -101,7 +101,7 @@ def gather_comparison(comparisons: Comparisons, comparison: int) -> SideBySide:
     measured = [_measured(asked, one, probes) for one in asked.rows]
     return SideBySide(
         id=row.id,
-        state=comparisons.state(row),
+        state=comparisons.state(row.id, row.state),
         engine=row.engine,
         repository=asked.repository,
         origin=public_origin(Path(asked.repository)),

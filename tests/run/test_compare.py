@@ -150,7 +150,7 @@ def test_one_that_is_cancelled_ends(home: Path, clone: tuple[Path, list[str]]) -
             raise KeyboardInterrupt
 
     assert not run(comparisons, number, cancels)
-    assert comparisons.state(comparisons.row(number)) == "cancelled"
+    assert comparisons.state(number, comparisons.row(number).state) == "cancelled"
     comparisons.enqueue(number)
     assert comparisons.queued() == [number]
 

@@ -60,7 +60,7 @@ def comparisons_listed(comparisons: Comparisons) -> list[Listed]:
     return [
         Listed(
             row.id,
-            comparisons.state(row),
+            comparisons.state(row.id, row.state),
             row.engine,
             tuple(side.name for side in row.asked.sides),
             row.asked.tests,
