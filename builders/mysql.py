@@ -30,6 +30,7 @@ from cpubisect.base.tools import Header, Tool
 from cpubisect.builders.trees.configure_cache import STEERING, run_cmake
 from cpubisect.builders.trees.dependencies import Places, objects_of, prerequisites
 from cpubisect.builders.trees.idle import unoptimised
+from cpubisect.builders.trees.precompiled import compiled, prefix, prepare, shared
 from cpubisect.builders.trees.shop import Builder, CommandFailed, Shop
 
 _BISON = Tool("bison", "bison", "building MySQL")
@@ -115,14 +116,23 @@ class _Cmake:
         if shop.recipe.idle:
             plan = self.results(shop) / "build.ninja"
             plan.write_text(unoptimised(plan.read_text(), str(shop.tree), _SERVERS, shop.recipe.idle))
+        if shop.recipe.precompiled and shop.recipe.toolchain.name.startswith("gcc"):
+            directory = str(self.results(shop))
+            listing = run(["ninja", "-C", directory, "-t", "commands", "mysqld"], env=shop.environment)
+            prepare(self._headers(shop), shared(compiled(listing.output, directory), str(shop.tree)))
 
     def compile(self, shop: Shop) -> None:
         """Just the target `mysqld`: a quarter of everything."""
-        shop.run(["ninja", "-C", str(self.results(shop)), f"-j{shop.settings.jobs}", "mysqld"])
+        argv = ["ninja", "-C", str(self.results(shop)), f"-j{shop.settings.jobs}", "mysqld"]
+        shop.run(argv, extra_environment=prefix(self._headers(shop)))
 
     def results(self, shop: Shop) -> Path:
         """The build directory."""
         return shop.tree / "build"
+
+    def _headers(self, shop: Shop) -> Path:
+        """Where headers are that are compiled once."""
+        return self.results(shop) / "bisect-headers"
 
     def inputs(self, shop: Shop) -> Iterator[Path]:
         """What ninja learnt from the compiler, and the sources of its other commands (ninja before 1.11 tells only

@@ -7,6 +7,7 @@ from pathlib import Path
 from cpubisect.base.objects import ObjectFile
 from cpubisect.base.tools import Header, Tool
 from cpubisect.builders.trees.dependencies import Places, compiled_sources, objects_of
+from cpubisect.builders.trees.precompiled import compiled, prefix, prepare, shared
 from cpubisect.builders.trees.progress import compile_lines
 from cpubisect.builders.trees.shop import Builder, Shop
 
@@ -24,12 +25,16 @@ class MakeDbBench:
     headers: Sequence[Header] = (Header("gflags/gflags.h", "libgflags-dev", "RocksDB's db_bench"),)
 
     def configure(self, shop: Shop) -> None:
-        """There is nothing to configure: count the compilations to come."""
-        shop.compiles.expected = compile_lines(self.plan(shop))
+        """There is nothing to configure: count the compilations to come, and see which headers they share."""
+        plan = self.plan(shop)
+        shop.compiles.expected = compile_lines(plan)
+        if shop.recipe.precompiled and shop.recipe.toolchain.name.startswith("gcc"):
+            prepare(_headers(shop), shared(compiled(plan, str(shop.tree)), str(shop.tree)))
 
     def compile(self, shop: Shop) -> None:
         """Compile and link db_bench."""
-        shop.run(self._command(shop, f"-j{shop.settings.jobs}"), extra_environment=self._environment(shop))
+        environment = {**self._environment(shop), **prefix(_headers(shop))}
+        shop.run(self._command(shop, f"-j{shop.settings.jobs}"), extra_environment=environment)
 
     def linked(self, shop: Shop) -> Path:
         """db_bench, at the root of the tree."""
@@ -68,6 +73,11 @@ class MakeDbBench:
     def _environment(self, shop: Shop) -> dict[str, str]:
         """RocksDB's Makefile creates a directory of its own in shared memory unless it is told of one."""
         return {"TEST_TMPDIR": shop.environment["TMPDIR"]}
+
+
+def _headers(shop: Shop) -> Path:
+    """Where headers are that are compiled once."""
+    return shop.tree / "bisect-headers"
 
 
 BUILDER: Builder = MakeDbBench()

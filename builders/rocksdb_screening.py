@@ -11,9 +11,10 @@ from pathlib import Path
 from cpubisect.builders.build import Outcome
 from cpubisect.builders.repairs.diagnostics import classify
 from cpubisect.builders.rocksdb import TARGET, MakeDbBench
+from cpubisect.builders.trees.plan import compilations
 from cpubisect.builders.trees.progress import compile_lines
 from cpubisect.builders.trees.shop import Builder, CommandFailed, Shop
-from cpubisect.builders.unity import Chunk, breakers, chunks, compilations, library_objects
+from cpubisect.builders.unity import Chunk, breakers, chunks, library_objects
 
 CHUNKS = 8
 """How many there are: eight of RocksDB's need about 2 GB of memory each."""

@@ -7,38 +7,18 @@ import hashlib
 import posixpath
 import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 from cpubisect.builders.repairs.diagnostics import Diagnostic, parse_diagnostics
+from cpubisect.builders.trees.plan import Compilation, commands, tidy
 
 FEWEST = 4
 """Sources of a chunk at least, on average: fewer share too little."""
 
-_CXX = (".cc", ".cpp", ".cxx", ".C")
-_SEPARATORS = frozenset({"&&", "||", ";", "|"})
 _ARCHIVING = re.compile(r"-?[a-zA-Z]*[rq][a-zA-Z]*")
-
-
-@dataclass(frozen=True)
-class Compilation:
-    """One compiler command of a plan: `argv` makes `object` from the C++ file `source`, both relative to the tree."""
-
-    argv: tuple[str, ...]
-    source: str
-    object: str
-
-    def of(self, source: str, to: str) -> tuple[str, ...]:
-        """The same command for another source and object."""
-        put = {self.source: source, self.object: to}
-        return tuple(put.get(_tidy(word), word) if _tidy(word) in put else word for word in self.argv)
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """The command without what it compiles: equal ones may share a chunk."""
-        return self.of("", "")
 
 
 @dataclass(frozen=True)
@@ -72,25 +52,15 @@ class Chunk:
         return "\n".join(rules)
 
 
-def compilations(plan: str) -> list[Compilation]:
-    """The commands of a plan that compile one C++ file into an object, in order."""
-    found = []
-    for argv in _commands(plan):
-        sources = [word for word in argv if word.endswith(_CXX)]
-        if "-c" in argv and "-o" in argv[:-1] and len(sources) == 1:
-            found.append(Compilation(argv, _tidy(sources[0]), _tidy(argv[argv.index("-o") + 1])))
-    return found
-
-
 def library_objects(plan: str, target: str) -> frozenset[str]:
     """The objects that make up the target's library: those put into archives, or else those it is linked from."""
     archived: set[str] = set()
     linked: set[str] = set()
-    for argv in _commands(plan):
-        objects = {_tidy(word) for word in argv if word.endswith(".o")}
+    for argv in commands(plan):
+        objects = {tidy(word) for word in argv if word.endswith(".o")}
         if len(argv) > 2 and _ARCHIVING.fullmatch(argv[1]) and argv[2].endswith(".a"):
             archived |= objects
-        elif "-c" not in argv and "-o" in argv[:-1] and _tidy(argv[argv.index("-o") + 1]) == target:
+        elif "-c" not in argv and "-o" in argv[:-1] and tidy(argv[argv.index("-o") + 1]) == target:
             linked |= objects
     return frozenset(archived or linked)
 
@@ -134,27 +104,8 @@ def _rule(target: str, needs: str, argv: Sequence[str]) -> str:
 def _blamed(error: Diagnostic, members: Collection[str], root: str) -> list[str]:
     users = [place.file for place in reversed(error.required_at)]
     readers = [place.file for place in reversed(error.included_from)]
-    names = (_tidy(name.removeprefix(root)) for name in (error.file, *users, *readers))
+    names = (tidy(name.removeprefix(root)) for name in (error.file, *users, *readers))
     return [name for name in names if name in members][:1]
-
-
-def _commands(plan: str) -> Iterator[tuple[str, ...]]:
-    """The single commands of all lines, those joined by `&&` and the like taken apart."""
-    for line in plan.replace("\\\n", " ").splitlines():
-        lexer = shlex.shlex(line, posix=True, punctuation_chars=";&|")
-        lexer.whitespace_split, lexer.commenters = True, ""
-        try:
-            words = list(lexer)
-        except ValueError:
-            continue
-        command: list[str] = []
-        for word in (*words, ";"):
-            if word in _SEPARATORS:
-                if command:
-                    yield tuple(command)
-                command = []
-            else:
-                command.append(word)
 
 
 def _cuts(names: Sequence[str], parts: int) -> list[int]:
@@ -165,7 +116,3 @@ def _cuts(names: Sequence[str], parts: int) -> list[int]:
 
 def _rank(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
-
-
-def _tidy(word: str) -> str:
-    return posixpath.normpath(word)

@@ -153,6 +153,7 @@ class Matrix:
             repairs=tuple(
                 _repair(repair) for repair in self._section(engine.name).repairs if repair.versions.holds(version)
             ),
+            precompiled=any(rule.precompiled for rule in rules),
             variant=variant,
             flags=flags,
             libraries=libraries,

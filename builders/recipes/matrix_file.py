@@ -96,6 +96,7 @@ class Rule(_Section):
     patches: tuple[TreePath, ...] = ()
     edits: tuple[EditSection, ...] = ()
     idle: tuple[TreePath, ...] = ()
+    precompiled: bool = False
     release: ReleaseSection | None = None
 
     def by(self, flags: Flags) -> "Rule":

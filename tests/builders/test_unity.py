@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpubisect.builders.unity import FEWEST, Compilation, breakers, chunks, compilations, library_objects
+from cpubisect.builders.trees.plan import Compilation, compilations
+from cpubisect.builders.unity import FEWEST, breakers, chunks, library_objects
 
 PLAN = """\
 Linux vm 6.1 #1 SMP, isn't a command
