@@ -19,21 +19,29 @@ _ARCHIVE = ".a"
 
 def unoptimised(plan: str, tree: str, targets: Collection[str], idle: Sequence[str]) -> str:
     """The text of a build.ninja in which the sources that match `idle`, globs of paths in `tree`, are compiled without
-    optimisation and linked last into whichever of the `targets`, spelled as in the plan, is linked. A plan
-    without such sources or without such a target stays as it is."""
+    optimisation and linked last into whichever of the `targets`, spelled as in the plan, is linked, if they are a part
+    of it. A plan without such sources or without such a target stays as it is."""
     paragraphs = plan.split("\n\n")
-    objects = [name for paragraph in paragraphs if (name := _idle_object(paragraph, tree, idle))]
-    if not objects or not any(_linked(paragraph, targets) for paragraph in paragraphs):
-        return plan
+    parts = _parts(paragraphs, targets)
+    found = (_idle_object(paragraph, tree, idle) for paragraph in paragraphs)
+    objects = [name for name in found if name in parts]
     known = frozenset(objects)
-    for number, paragraph in enumerate(paragraphs):
-        if _idle_object(paragraph, tree, idle):
+    for number, paragraph in enumerate(paragraphs if objects else ()):
+        if _idle_object(paragraph, tree, idle) in known:
             paragraphs[number] = re.sub(_FLAGS, rf"\1 {WITHOUT_OPTIMISATION}", paragraph)
         elif _linked(paragraph, targets):
             paragraphs[number] = "\n".join(_linked_last(line, objects) for line in paragraph.split("\n"))
         else:
             paragraphs[number] = "\n".join(_archived(line, known) for line in paragraph.split("\n"))
     return "\n\n".join(paragraphs)
+
+
+def _parts(paragraphs: Sequence[str], targets: Collection[str]) -> frozenset[str]:
+    """What a target is linked from: its inputs, and those of its archives."""
+    edges = [edge for paragraph in paragraphs for edge in _edges(paragraph)]
+    own = {word for edge in edges if _links(edge, targets) for word in edge["inputs"].split()}
+    archives = (edge for edge in edges if edge["outputs"] in own and edge["outputs"].endswith(_ARCHIVE))
+    return frozenset(own.union(*(edge["inputs"].split() for edge in archives)))
 
 
 def _edges(paragraph: str) -> Iterator[re.Match[str]]:
@@ -52,7 +60,11 @@ def _idle_object(paragraph: str, tree: str, idle: Sequence[str]) -> str | None:
 
 
 def _linked(paragraph: str, targets: Collection[str]) -> bool:
-    return any(edge["outputs"] in targets and edge["rule"] != "phony" for edge in _edges(paragraph))
+    return any(_links(edge, targets) for edge in _edges(paragraph))
+
+
+def _links(edge: re.Match[str], targets: Collection[str]) -> bool:
+    return edge["outputs"] in targets and edge["rule"] != "phony"
 
 
 def _archived(line: str, objects: Collection[str]) -> str:

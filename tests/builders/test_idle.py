@@ -14,6 +14,7 @@ FILES = {
         add_library(far STATIC far.cc)
         add_library(own STATIC sql/map.cc sql/query.cc)
         target_link_libraries(own far)
+        add_library(another STATIC sql/query.cc another.cc)
         add_executable(mysqld main.cc)
         target_link_libraries(mysqld own)
     """,
@@ -30,6 +31,7 @@ FILES = {
     "sql/map.cc": '#include "../shared.h"\nint map() { return OPTIMISED + 10 * shared<1>() + far(); }\n',
     "sql/query.cc": '#include "../shared.h"\nint query() { return OPTIMISED + 10 * shared<1>(); }\n',
     "far.cc": '#include "shared.h"\nint far() { return 100 * OPTIMISED; }\n',
+    "another.cc": "int another() { return 0; }\n",
     "main.cc": '#include "shared.h"\n#include <cstdio>\nint main() { std::printf("%d %d", map(), query()); }\n',
 }
 
