@@ -13,19 +13,28 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import median
+from typing import Self
 
 from cpubisect.base.home import Home
 from cpubisect.base.metrics import INSTRUCTIONS
 from cpubisect.base.version import Version
 from cpubisect.records import queries
+from cpubisect.records.comparisons import Comparisons
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.store import BuildRow, Store
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/built.md"
-BEGIN, END = "<!-- By `python benchmarks/built.py --write`: -->", "<!-- Up to here. -->"
+BEGIN, END = "<!-- Written by a command: -->", "<!-- Up to here. -->"
 
 Key = tuple[str, str, str]
 """Engine, release, and compiler with the variant, if it is not the ordinary one."""
+
+
+def key_of(build: BuildRow) -> Key:
+    """Whose row of a table a build belongs to."""
+    recipe = build.recipe
+    variant = f" {recipe['variant']}" if recipe.get("variant") else ""
+    return recipe["engine"], recipe["version"], recipe["toolchain"]["name"] + variant
 
 
 class Tried:
@@ -35,14 +44,21 @@ class Tried:
         self.builds: defaultdict[Key, list[BuildRow]] = defaultdict(list)
         self.costs: defaultdict[Key, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
 
+    @classmethod
+    def of(cls, homes: Sequence[Path]) -> Self:
+        """All that some home directories have."""
+        tried = cls()
+        for home in homes:
+            tried.read(Store(Home(home).store))
+            tried.read_comparisons(Comparisons.of(Home(home)))
+        return tried
+
     def read(self, store: Store) -> None:
-        """Add what a store has."""
+        """Add what the bisections of a store have."""
         for headline in queries.headlines(store):
             keys = {}
             for build, made in store.builds(headline.id):
-                recipe = build.recipe
-                variant = f" {recipe['variant']}" if recipe.get("variant") else ""
-                keys[build.id] = (recipe["engine"], recipe["version"], recipe["toolchain"]["name"] + variant)
+                keys[build.id] = key_of(build)
                 if made:
                     self.builds[keys[build.id]].append(build)
             if store.bisection(headline.id).question.given:
@@ -50,6 +66,19 @@ class Tried:
             for probe in store.probes(headline.id, purpose=Purpose.SEARCH):
                 if probe.build in keys:
                     self.costs[keys[probe.build]][probe.test] += probe.values.get(INSTRUCTIONS, ())
+
+    def read_comparisons(self, comparisons: Comparisons) -> None:
+        """Add what the comparisons of a store have."""
+        for row in comparisons.all():
+            keys = {}
+            for build, made in comparisons.store.builds(row.id):
+                keys[build.sha] = key_of(build)
+                if made:
+                    self.builds[key_of(build)].append(build)
+            own = {(one.test, one.clients) for one in row.asked.rows if not row.asked.given}
+            for probe in comparisons.probes(row.id):
+                if probe.purpose == Purpose.SEARCH and (probe.test, probe.clients) in own and probe.clients == 1:
+                    self.costs[keys[probe.sha]][probe.test] += probe.values.get(INSTRUCTIONS, ())
 
     def table(self, engine: str) -> Iterable[str]:
         """The lines of an engine's table."""
@@ -75,9 +104,7 @@ def remarks(build: BuildRow) -> str:
 
 def page(homes: Sequence[Path]) -> list[str]:
     """All tables, each with its heading."""
-    tried = Tried()
-    for home in homes:
-        tried.read(Store(home / "store.sqlite"))
+    tried = Tried.of(homes)
     lines = []
     for engine in sorted({key[0] for key in tried.builds}):
         lines += [f"## {engine}", "", *tried.table(engine), ""]

@@ -1,0 +1,93 @@
+"""What cheaper builds save, and whether they count the same: CPU seconds and instructions per query beside plain ones.
+
+    python benchmarks/lean.py matrix > plain.yaml
+    python benchmarks/lean.py table --plain HOME --lean HOME [--write]
+
+`matrix` prints the compiler matrix without what makes builds cheaper: no headers compiled once, no sources without
+optimisation, and libraries of the tree instead of the host's. `bisect compare … --matrix plain.yaml` in a home of its
+own then makes plain builds, and without `--matrix`, in another one, lean ones; each with a compiler cache of its own,
+so that all is compiled. `table` reads both homes: for each release that both have built, the CPU seconds of the build
+that compiled most, and for each test that both have counted, how much more instructions the lean one takes. `--write`
+puts it into docs/lean-builds.md.
+"""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import yaml
+from built import BEGIN, END, Key, Tried
+
+from cpubisect.base.version import Version
+from cpubisect.builders.recipes.matrix import locate_matrix
+
+PAGE = Path(__file__).resolve().parents[1] / "docs/lean-builds.md"
+CHEAPER = ("idle", "precompiled")
+"""Keys of rules that do nothing but make a build cheaper."""
+
+
+def plain_matrix() -> str:
+    """The compiler matrix without what makes builds cheaper; what its patches are stays beside the original."""
+    matrix: dict[str, Any] = yaml.load(locate_matrix().read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
+    for section in matrix["engines"].values():
+        for rule in section.get("rules", ()):
+            for key in CHEAPER:
+                rule.pop(key, None)
+            rule["options"] = [_of_the_tree(option) for option in rule.get("options", ())]
+    return yaml.safe_dump(matrix, sort_keys=False, width=120)
+
+
+def _of_the_tree(option: str) -> str:
+    """TLS stays the host's: no tree has it any more."""
+    name, _, value = option.partition("=")
+    return f"{name}=bundled" if value == "system" and name != "-DWITH_SSL" else option
+
+
+def table(plain: Tried, lean: Tried) -> Iterator[str]:
+    """A row for each release that was built in both ways."""
+    both = sorted(plain.builds.keys() & lean.builds.keys(), key=lambda key: (key[0], Version.parse(key[1]), key[2]))
+    tests = list(dict.fromkeys(test for key in both for test in plain.costs[key] if lean.costs[key].get(test)))
+    yield "| " + " | ".join(["engine", "release", "compiler", "plain, CPU s", "lean", "ratio", *tests]) + " |"
+    yield "|---|---|---|" + "--:|" * (3 + len(tests))
+    for key in both:
+        before, after = _seconds(plain, key), _seconds(lean, key)
+        costs = [_change(plain, lean, key, test) for test in tests]
+        yield "| " + " | ".join([*key, f"{before:,.0f}", f"{after:,.0f}", f"{after / before:.2f}", *costs]) + " |"
+
+
+def _seconds(tried: Tried, key: Key) -> float:
+    return max(tried.builds[key], key=lambda build: (build.cache_misses, build.id)).cpu_seconds
+
+
+def _change(plain: Tried, lean: Tried, key: Key, test: str) -> str:
+    counts = plain.costs[key].get(test), lean.costs[key].get(test)
+    if not all(counts):
+        return ""
+    before, after = (median(found) for found in counts if found)
+    return f"{(after / before - 1) * 100:+.3f} %"
+
+
+def main() -> None:
+    """Do what the first word says."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words = parser.add_subparsers(dest="word", required=True)
+    words.add_parser("matrix")
+    made = words.add_parser("table")
+    made.add_argument("--plain", required=True, action="append", type=Path, metavar="HOME")
+    made.add_argument("--lean", required=True, action="append", type=Path, metavar="HOME")
+    made.add_argument("--write", action="store_true")
+    asked = parser.parse_args()
+    if asked.word == "matrix":
+        print(plain_matrix(), end="")
+        return
+    lines = list(table(Tried.of(asked.plain), Tried.of(asked.lean)))
+    print("\n".join(lines))
+    if asked.write:
+        head, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+        PAGE.write_text("\n".join([head + BEGIN, "", *lines, "", END]) + rest.partition(END)[2], encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
