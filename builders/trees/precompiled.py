@@ -7,6 +7,7 @@ compiled to stays the same, and only reading the header is saved. `with_header.p
 import posixpath
 import re
 import shlex
+import shutil
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -69,8 +70,10 @@ def prepare(folder: Path, found: Sequence[Shared]) -> Path:
         (folder / f"{number}.h").write_text("".join(f'#include "{name}"\n' for name in one.includes))
         plan += [f"{source}\t{number}\n" for source in one.sources]
     (folder / "plan").write_text("".join(plan), errors="surrogateescape")
+    # A build in a sandbox sees its tree and Python, and not us.
+    script = shutil.copy(_WITH_HEADER, folder)
     command = folder / _COMMAND
-    words = (sys.executable, "-IS", str(_WITH_HEADER), str(folder))
+    words = (str(Path(sys.executable).resolve()), "-IS", str(script), str(folder))
     command.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
     command.chmod(0o755)
     return command
