@@ -86,6 +86,11 @@ def main() -> None:
 @click.option("--branch-sim", is_flag=True, help="Let callgrind predict branches, and record how often that is wrong.")
 @click.option("--find", type=click.Choice([f.value for f in Find]), default="regression", show_default=True)
 @click.option("--set", "given", multiple=True, callback=pairs, metavar="NAME=VALUE", help="Any parameter of the test.")
+@click.option(
+    "--unsafe-settings",
+    is_flag=True,
+    help="Let --set set what it refuses by name: options about network, files, plugins, logging, users and the like.",
+)
 @click.option("--rows", type=click.IntRange(1), help="Rows or keys of the data; same as --set rows=N.")
 @click.option("--clients", type=click.IntRange(1), help="Concurrent clients; same as --set clients=N.")
 @click.option("--defaults", type=click.Choice(["pinned", "server"]),

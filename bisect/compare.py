@@ -37,6 +37,11 @@ def _clients(_context: click.Context, _parameter: click.Parameter, value: str | 
 @click.option("--repo", help="Path or URL of the repository [default: a public one per engine, cloned once].")
 @click.option("--engine", help="mysql, rocksdb, … [default: told by the repository or the test].")
 @click.option("--set", "given", multiple=True, callback=pairs, metavar="NAME=VALUE", help="Any parameter of a test.")
+@click.option(
+    "--unsafe-settings",
+    is_flag=True,
+    help="Let --set set what it refuses by name: options about network, files, plugins, logging, users and the like.",
+)
 @click.option("--rows", type=click.IntRange(1), help="Rows or keys of the data; same as --set rows=N.")
 @click.option("--defaults", type=click.Choice(["pinned", "server"]),
               help="MySQL: one set of settings for all servers, or each server's own [default: pinned].")  # fmt: skip
@@ -107,7 +112,7 @@ def _given(context: click.Context) -> str:
     """An option that only a new comparison takes, as typed; empty if there is none."""
     for own in context.command.params:
         asked = own.name in ("tests", "groups", "clients", "rounds", "repo", "engine", "given", "rows", "defaults",
-                             "counter", "toolchain", "flags", "matrix", "jobs")  # fmt: skip
+                             "counter", "toolchain", "flags", "matrix", "jobs", "unsafe_settings")  # fmt: skip
         if asked and context.get_parameter_source(own.name or "") is click.core.ParameterSource.COMMANDLINE:
             return own.opts[0]
     return ""

@@ -98,6 +98,32 @@ def test_flags_of_a_release_that_the_matrix_does_not_know(home: Path, example: G
     refused(*words[:-1], "fast", says="'fast' is not one of 'pinned', 'release'")
 
 
+@pytest.mark.parametrize("command", ["start", "compare"])
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("wal_dir=/tmp/x", "setting wal_dir is about files"),
+        ("run.env_uri=x", "setting run.env_uri is about files"),
+        ("fromenv=db", "setting fromenv is about where flags come from"),
+        ("db=/tmp/x", "has no parameter 'db'"),
+        ("nouse_existing_db=1", "has no parameter 'nouse_existing_db'"),
+    ],
+)
+def test_a_setting_that_could_do_more_than_it_says(
+    home: Path, example: Generated, command: str, given: str, says: str
+) -> None:
+    words = (command, "v1.0.0", "v1.4.0", "--test", "seekrandom", "--repo", str(example.path), "--set", given)
+    line = refused(*words, says=says)
+    assert ("--unsafe-settings" in line) == ("is about" in says)
+
+
+@pytest.mark.parametrize("command", ["start", "compare"])
+def test_unsafe_settings_are_let_through_to_the_next_check(home: Path, example: Generated, command: str) -> None:
+    words = (command, "v1.0.0", "v1.4.0", "--test", "seekrandom", "--repo", str(example.path), "--toolchain", "gcc-1")
+    refused(*words, "--set", "wal_dir=/tmp/x", "--unsafe-settings", says="'gcc-1'")
+    refused(*words, "--set", "db=/tmp/x", "--unsafe-settings", says="has no parameter 'db'")
+
+
 def test_a_compiler_that_is_not_there(home: Path, example: Generated) -> None:
     words = ("start", "v1.0.0", "v1.4.0", "--test", "seekrandom", "--repo", str(example.path), "--toolchain", "gcc-1")
     assert "gcc-12" in refused(*words, says="'gcc-1'")

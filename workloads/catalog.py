@@ -37,9 +37,12 @@ def engines_with(name: str, engines: Sequence[Engine]) -> list[Engine]:
     return [e for e in engines if e.repository and any(test.name == name for test in tests_of(e))]
 
 
-def settings(engine: Engine, tests: Sequence[Test], given: Mapping[str, str]) -> dict[str, dict[str, str]]:
+def settings(
+    engine: Engine, tests: Sequence[Test], given: Mapping[str, str], *, unsafe: bool = False
+) -> dict[str, dict[str, str]]:
     """By name of the test, its parameters with the user's applied where it knows them; raises UserError for one that
-    none of the tests would understand, and for a value that makes no sense."""
+    none of the tests would understand, for a value that makes no sense, and, unless `unsafe`, for a setting that could
+    do more than change what is measured."""
     workload = workload_of(engine)
     for name, value in given.items():
         if not name or any(c.isspace() or ord(c) < 32 for c in name + value):
@@ -49,6 +52,11 @@ def settings(engine: Engine, tests: Sequence[Test], given: Mapping[str, str]) ->
             near = difflib.get_close_matches(name, known, n=3)
             hint = f"did you mean {', '.join(near)}?" if near else f"it has {', '.join(known)}"
             raise UserError(f"test {' and '.join(test.name for test in tests)} has no parameter {name!r}", hint)
+        why = next(filter(None, (workload.refusal(test, name) for test in tests if workload.accepts(test, name))), "")
+        if why and not unsafe:
+            raise UserError(
+                f"setting {name} {why}", "leave it out; on the command line --unsafe-settings lets it through"
+            )
     chosen = {}
     for test in tests:
         own = {name: value for name, value in given.items() if workload.accepts(test, name)}

@@ -52,6 +52,7 @@ from cpubisect.workloads.counters.counting import (
 )
 from cpubisect.workloads.counters.hardware import recorder
 from cpubisect.workloads.db_bench_command import CommandLines, accepts, number, parse_load
+from cpubisect.workloads.db_bench_flags import refusal
 from cpubisect.workloads.db_bench_tests import SHAPES, TESTS
 from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, Test, Workload
 
@@ -76,6 +77,10 @@ class DbBench:
     def accepts(self, test: Test, name: str) -> bool:
         """True for a parameter of the test and for any flag of db_bench, `NAME`, `load.NAME` or `run.NAME`."""
         return accepts(test, name)
+
+    def refusal(self, test: Test, name: str) -> str:
+        """What speaks against a user's setting a flag; empty for a parameter of the test and for harmless flags."""
+        return "" if name in test.parameters else refusal(name)
 
     def check(self, test: Test, parameters: Mapping[str, str]) -> None:
         """Raises UserError if a parameter of a test has a value that makes no sense."""

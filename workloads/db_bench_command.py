@@ -67,11 +67,12 @@ class Step:
 
 
 def accepts(test: Test, name: str) -> bool:
-    """True for a parameter of the test and for any flag of db_bench, `NAME`, `load.NAME` or `run.NAME`."""
+    """True for a parameter of the test and for any flag of db_bench that the probe does not set itself, `NAME`,
+    `load.NAME` or `run.NAME`; `noNAME` is another way to write `NAME=false`."""
     if name in test.parameters:
         return True
     match = _FLAG.fullmatch(name)
-    return match is not None and match[1] not in RESERVED | _OURS
+    return match is not None and not {match[1], match[1].removeprefix("no")} & (RESERVED | _OURS)
 
 
 def number(parameters: Mapping[str, str], name: str, least: int = 1) -> int:
@@ -185,8 +186,9 @@ class CommandLines:
         optional = sorted(settings.keys() - asked - {"num", "reads", "writes", "threads", "use_existing_db"})
         return (
             str(self.binary),
+            *(f"--{name}={text}" for name, text in settings.items()),
+            # Last: of several, the last one holds.
             f"--benchmarks={benchmarks}",
             f"--db={database}",
-            *(f"--{name}={text}" for name, text in settings.items()),
             f"--undefok={','.join(optional)}",
         )

@@ -93,12 +93,16 @@ class Workload(Protocol):
     def accepts(self, test: Test, name: str) -> bool:
         """Whether a user may give the test a parameter of that name."""
 
+    def refusal(self, test: Test, name: str) -> str:
+        """Why a user may give the test a parameter of that name only after saying that it need not be safe: "is about
+        files", say. Empty if it cannot do more than change what is measured."""
+
     def check(self, test: Test, parameters: Mapping[str, str]) -> None:
         """Raises UserError if a parameter of the test has a value that makes no sense."""
 
     def variable(self, name: str, *, lenient: bool = False) -> str:
         """The parameter that starts what is probed with a value of its variable `name` (of `Samples.variables`); if
-        `lenient`, one that a version without that variable passes over."""
+        `lenient`, one that a version without that variable passes over. Empty for one that must keep its own value."""
 
     def variables(self, request: ProbeRequest) -> Mapping[str, str]:
         """The variables of what is probed, started as a request says and not measured; empty where it has none. Raises

@@ -50,6 +50,7 @@ from cpubisect.workloads.mysql.background import Pace, writers
 from cpubisect.workloads.mysql.client import Client, Report
 from cpubisect.workloads.mysql.insert_benchmark import ROWS_PER_COMMIT
 from cpubisect.workloads.mysql.installation import Installation, Place, initialise, short_directory
+from cpubisect.workloads.mysql.options import is_dangerous, refusal
 from cpubisect.workloads.mysql.plan import FIRST_SEED, SERVER_PREFIX, Plan, check_values, events_for
 from cpubisect.workloads.mysql.script import WRITES_PER_SECOND, Script
 from cpubisect.workloads.mysql.server import DATABASE, Server
@@ -79,6 +80,10 @@ class Sysbench:
         """True for a parameter of the test or an option of the server, `mysqld.NAME`."""
         return name in test.parameters or _SERVER_OPTION.fullmatch(name) is not None
 
+    def refusal(self, test: Test, name: str) -> str:
+        """What speaks against a user's setting an option of the server; empty for what is known to be harmless."""
+        return "" if name in test.parameters else refusal(name.removeprefix(SERVER_PREFIX))
+
     def check(self, test: Test, parameters: Mapping[str, str]) -> None:
         """Raises UserError if a parameter of a test has a value that makes no sense, or leaves it too few rows."""
         script = SCRIPTS[test.name]
@@ -86,7 +91,10 @@ class Sysbench:
         Plan.read(parameters).check(script)
 
     def variable(self, name: str, *, lenient: bool = False) -> str:
-        """`mysqld.NAME`; if `lenient`, `mysqld.loose_NAME`, which a server without that variable only warns of."""
+        """`mysqld.NAME`; if `lenient`, `mysqld.loose_NAME`, which a server without that variable only warns of; empty
+        for one that no user might set."""
+        if is_dangerous(name):
+            return ""
         return f"{SERVER_PREFIX}{'loose_' if lenient else ''}{name}"
 
     def variables(self, request: ProbeRequest) -> Mapping[str, str]:

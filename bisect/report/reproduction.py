@@ -99,6 +99,7 @@ def _options(told: Bisection, test: str, sha: str, metric: str, min_step: float,
     toolchain = next((commit.toolchain for commit in told.commits if commit.sha == sha), told.toolchain)
     words += ["--toolchain", toolchain] if toolchain else []
     words += ["--flags", told.flags.value] if told.flags is not Flags.PINNED else []
+    words += ["--unsafe-settings"] if told.unsafe_settings else []
     for name, value in sorted(told.parameters[test].items()):
         words += ["--set", f"{name}={value}"]
     return tuple(words)

@@ -87,11 +87,13 @@ def explain_by_defaults(lab: Prober, good: str, bad: str, metric: str = INSTRUCT
 
     All changed variables that bad's server takes good's values of are restored at once; if that removes the step, half
     of them are dropped as long as the rest still does. Unpinned variables only: what the probe sets itself is equal on
-    both sides.
+    both sides. Those that no user might set, of files and the like, are left alone.
     """
     good_rows, bad_rows = (lab.probes(sha, Purpose.SEARCH, 1) for sha in (good, bad))
     differing = changed_defaults(good_rows[0].variables, bad_rows[0].variables)
-    changed = {name: values for name, values in sorted(differing.items()) if values[0]}
+    changed = {
+        name: values for name, values in sorted(differing.items()) if values[0] and lab.setting_of(name, lenient=True)
+    }
     if not changed:
         return NOTHING_RESTORED
     base, whole = counted(good_rows, metric)[0], counted(bad_rows, metric)[0]

@@ -62,7 +62,8 @@ class Question(Plain):
     preference; `matrix` is the path of the compiler matrix in use; `jobs` compile at once; `counter` is how
     instructions are to be counted, None for the best that the host has; `simulations` are what that simulates beside,
     in every count; `first` says that the largest step is enough, `both_sides` that what good's own branch made of the
-    cost since the fork point is to be searched too; `flags` are those that commits are compiled by.
+    cost since the fork point is to be searched too; `flags` are those that commits are compiled by; `unsafe_settings`
+    says that settings were let through which can do more than change what is measured.
     """
 
     engine: str
@@ -85,3 +86,4 @@ class Question(Plain):
     simulations: tuple[Simulation, ...] = ()
     flags: Flags = Flags.PINNED
     both_sides: bool = False
+    unsafe_settings: bool = False

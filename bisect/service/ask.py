@@ -48,6 +48,7 @@ class Ask:
     simulations: tuple[Simulation, ...] = ()
     flags: Flags = Flags.PINNED
     both_sides: bool = False
+    unsafe_settings: bool = False
 
 
 def ask(home: Home, asked: Ask, watch: Watch) -> Question:
@@ -63,7 +64,7 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
     tests = [find_test(engine, name) for name in dict.fromkeys(asked.tests)]
     if "defaults" in asked.given and not any("defaults" in test.parameters for test in tests):
         raise UserError(f"{engine.name} has no defaults that could be pinned", "leave out --defaults")
-    parameters = settings(engine, tests, asked.given)
+    parameters = settings(engine, tests, asked.given, unsafe=asked.unsafe_settings)
     ends = resolved(home, history, url, (asked.good, asked.bad), watch)
     good, bad = (commit.sha for commit in ends)
     if history.candidates(good, bad).fork is None and asked.both_sides:
@@ -96,6 +97,7 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
         simulations=simulations,
         flags=asked.flags,
         both_sides=asked.both_sides,
+        unsafe_settings=asked.unsafe_settings,
     )
 
 

@@ -47,6 +47,7 @@ class Compare:
     jobs: int = 2
     counter: Counter | None = None
     flags: Flags = Flags.PINNED
+    unsafe_settings: bool = False
 
 
 def check(comparisons: Comparisons, wanted: Compare, watch: Watch) -> Asked:
@@ -79,6 +80,7 @@ def check(comparisons: Comparisons, wanted: Compare, watch: Watch) -> Asked:
         jobs=wanted.jobs,
         counter=wanted.counter,
         flags=wanted.flags,
+        unsafe_settings=wanted.unsafe_settings,
     )
 
 
@@ -108,7 +110,12 @@ def _rows(engine: Engine, tests: Sequence[Test], wanted: Compare) -> tuple[Row, 
     if "clients" in wanted.given and wanted.clients:
         raise UserError("clients are given twice", "leave out --set clients=N")
     chosen = [
-        settings(engine, tests, {**wanted.given, **({"clients": str(count)} if count else {})})
+        settings(
+            engine,
+            tests,
+            {**wanted.given, **({"clients": str(count)} if count else {})},
+            unsafe=wanted.unsafe_settings,
+        )
         for count in wanted.clients or (0,)
     ]
     return tuple(

@@ -58,6 +58,7 @@ class Asked(Plain):
     flags: Flags
     first: bool
     both_sides: bool
+    unsafe_settings: bool
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,7 @@ def asked(registry: Registry, row: BisectionRow) -> Asked:
         flags=question.flags,
         first=question.first,
         both_sides=question.both_sides,
+        unsafe_settings=question.unsafe_settings,
     )
 
 

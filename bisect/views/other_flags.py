@@ -108,6 +108,7 @@ def _apart(metric: str, here: Step, there: Step) -> bool:
 
 def _command(question: Question, test: str, flags: Flags) -> str:
     words = ["bisect", "start", question.good, question.bad, "--test", test, "--flags", flags.value]
+    words += ["--unsafe-settings"] if question.unsafe_settings else []
     for name, value in sorted(question.given.items()):
         words += ["--set", f"{name}={value}"]
     return shlex.join(words)

@@ -99,6 +99,15 @@ def test_mostly_a_default_counts_as_one() -> None:
     assert [default.variable for default in found.explaining] == ["a_limit"]
 
 
+def test_a_variable_that_no_user_might_set_keeps_its_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    for values, value in ((GOOD, "/good"), (BAD, "/bad")):
+        for name in ("general_log_file", "skip_networking", "plugin_dir"):
+            monkeypatch.setitem(values, name, value)
+    servers = Servers(0.0, {"a_limit": 50.0, "plugin_dir": 50.0})
+    found = explain_by_defaults(servers, "good", "bad")
+    assert set(found.given) == {"a_limit", "b_switch", "c_size", "d_mode"}
+
+
 @dataclass(frozen=True)
 class Row:
     """A server that does not take all that it is given: what explains, and what could not be given."""

@@ -116,6 +116,7 @@ def test_the_api_says_the_same(browser: FlaskClient) -> None:
         ({"repository": "elsewhere"}, "no such repository"),
         ({"settings": "rows"}, "NAME=VALUE"),
         ({"settings": "db=/etc/passwd"}, "on the command line"),
+        ({"settings": "options_file=x"}, "setting options_file is about files"),
         ({"tests": "nothing"}, "has no test"),
     ],
 )

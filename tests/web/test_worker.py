@@ -165,6 +165,8 @@ def test_there_is_one_worker_for_a_home(copied: Registry) -> None:
         ({"settings": "rows"}, "is not NAME=VALUE"),
         ({"settings": "ro ws=1"}, "is not a setting"),
         ({"settings": "report_file=/tmp/x"}, "only be given on the command line"),
+        ({"settings": "wal_dir=x"}, "setting wal_dir is about files"),
+        ({"settings": "run.env_uri=x", "unsafe_settings": "1"}, "setting run.env_uri is about files"),
         ({"min_step": "small"}, "is not a number"),
         ({"min_step": "0"}, "min_step"),
         ({"toolchain": "gcc-1"}, "gcc-1"),

@@ -39,6 +39,27 @@ def test_a_value_that_makes_no_sense_is_refused(engine: str, test: str, given: d
         settings(found, [find_test(found, test)], given)
 
 
+@pytest.mark.parametrize(
+    ("engine", "test", "name", "says"),
+    [
+        ("mysql", "point-query", "mysqld.skip_networking", "setting mysqld.skip_networking is about the network"),
+        ("mysql", "point-query", "mysqld.secure-file-p", "can stand for secure_file_priv, which is about files"),
+        ("mysql", "point-query", "mysqld.loose_plugin_dir", "is about plugins"),
+        ("mysql", "point-query", "mysqld.no_such_variable", "no server variable known to be harmless"),
+        ("rocksdb", "seekrandom", "wal_dir", "is about files"),
+        ("rocksdb", "seekrandom", "run.env_uri", "is about files"),
+    ],
+)
+def test_a_setting_that_could_do_more_than_change_the_measurement_needs_leave(
+    engine: str, test: str, name: str, says: str
+) -> None:
+    found = Matrix.load().engine(engine)
+    with pytest.raises(UserError, match=says) as refused:
+        settings(found, [find_test(found, test)], {name: "1"})
+    assert "--unsafe-settings" in refused.value.hint
+    assert settings(found, [find_test(found, test)], {name: "1"}, unsafe=True)[test][name] == "1"
+
+
 @pytest.mark.parametrize("engine", Matrix.load().engines(), ids=lambda engine: engine.name)
 def test_what_the_tests_set_themselves_makes_sense(engine: Engine) -> None:
     for test in all_of(engine):

@@ -223,7 +223,35 @@ def test_the_command_line_follows_the_version(version: str, flavour: Flavour, me
     words = installation.command(Path("/d"), Path("/t"), ["--last"])
     assert words[:2] == ("/a/mysqld", "--no-defaults")
     assert messages in words
-    assert words[-1] == "--last"
+
+
+def test_no_option_overrides_where_the_files_are_or_who_can_connect() -> None:
+    installation = Installation(Path("/a"), Version.parse("8.0.39"), Flavour.MYSQL, modern=True)
+    given = ["--skip-networking=0", "--datadir=/x", "--tmpdir=/x", "--secure-file-priv=/x", "--plugin-dir=/x",
+             "--mysqlx=1", "--basedir=/x", "--lc-messages-dir=/x", "--character-sets-dir=/x", "--user=x"]  # fmt: skip
+    words = installation.command(Path("/d"), Path("/t"), given)
+    last = {word.removeprefix("--").removeprefix("loose-").partition("=")[0]: word for word in words[1:]}
+    assert not set(last.values()) & set(given if os.geteuid() == 0 else given[:-1])
+    assert last["mysqlx"] == "--loose-mysqlx=0"
+
+
+def test_a_running_server_keeps_to_itself_whatever_it_is_given(prepared: _Prepared, tmp_path: Path) -> None:
+    given = ("--skip-networking=0", "--bind-address=127.0.0.1", "--port=0", f"--sock={tmp_path}/s",
+             f"--secure-file-priv={tmp_path}", f"--plugin-d={tmp_path}", f"--tmpdir={tmp_path}",
+             f"--datad={tmp_path}", "--skip-grant-tables=0")  # fmt: skip
+    with _start(prepared, *given) as server:
+        variables = server.variables()
+        inodes = {link.readlink().name for link in Path(f"/proc/{server.pid}/fd").iterdir() if link.is_symlink()}
+        listening = [
+            line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()
+        ]
+    assert variables["skip_networking"] == "ON"
+    assert variables["socket"] == str(prepared.place.socket)
+    assert variables["datadir"].rstrip("/") == str(prepared.place.data)
+    assert variables["tmpdir"] == str(prepared.place.temporary)
+    assert variables["secure_file_priv"].rstrip("/") == str(prepared.place.temporary)
+    assert str(tmp_path) not in variables["plugin_dir"]
+    assert not {f"socket:[{line[9]}]" for line in listening if line[3] == "0A"} & inodes
 
 
 def test_how_data_is_made_follows_what_the_server_knows(tmp_path: Path) -> None:

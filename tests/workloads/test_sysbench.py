@@ -170,6 +170,9 @@ def test_a_test_takes_its_own_parameters_and_any_server_option() -> None:
     assert not WORKLOAD.accepts(test, "range-size")
     assert not WORKLOAD.accepts(test, "mysqld.")
     assert not WORKLOAD.accepts(test, "mysqld.x y")
+    assert WORKLOAD.refusal(test, "random-points") == WORKLOAD.refusal(test, "mysqld.performance_schema") == ""
+    assert "the network" in WORKLOAD.refusal(test, "mysqld.port")
+    assert WORKLOAD.variable("port", lenient=True) == ""
 
 
 @pytest.mark.parametrize("name", [name for name in _OF_SBTEST if name != "delete"])

@@ -13,7 +13,7 @@ from typing import Self
 
 from cpubisect.base.process import run
 from cpubisect.base.version import Version
-from cpubisect.workloads.mysql.settings import Flavour
+from cpubisect.workloads.mysql.settings import Flavour, own_words
 from cpubisect.workloads.probe import ProbeError
 
 _SOCKET_PATH_LIMIT = 108
@@ -52,7 +52,8 @@ class Installation:
             return cls(artifact, version, flavour, modern=text.find(_INITIALIZES) >= 0)
 
     def command(self, data: Path, temporary: Path, options: Sequence[str]) -> tuple[str, ...]:
-        """The command line up to `options`; it names the data directory and reads no configuration file."""
+        """The command line, which reads no configuration file: `options`, and then what must be so whatever they say,
+        since a server takes the last of several: where its files are and that it listens on no port."""
         share = self.artifact / "share"
         messages = f"--lc-messages-dir={share}"
         if self.version < _LC_MESSAGES_SINCE:
@@ -60,16 +61,20 @@ class Installation:
         words = [
             str(self.artifact / "mysqld"),
             "--no-defaults",
+            *options,
             f"--basedir={self.artifact}",
             f"--datadir={data}",
             f"--tmpdir={temporary}",
             f"--loose-secure-file-priv={temporary}",
+            f"--loose-plugin-dir={self.artifact / 'lib' / 'plugin'}",
             messages,
             f"--character-sets-dir={share / 'charsets'}",
+            "--skip-networking",
+            *own_words(self.flavour, self.version),
         ]
         if os.geteuid() == 0:
             words.append("--user=root")
-        return (*words, *options)
+        return tuple(words)
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,9 @@ class Server:
         patience_s: float = 120.0,
     ) -> None:
         self.place = place
-        own = (f"--socket={place.socket}", "--skip-networking", "--skip-grant-tables")
-        self.command = (*launcher, *installation.command(place.data, place.temporary, [*own, *options]))
+        # Last, so that no option before them holds: this server asks nobody for a password.
+        own = (f"--socket={place.socket}", "--skip-grant-tables")
+        self.command = (*launcher, *installation.command(place.data, place.temporary, options), *own)
         self._offset = place.log.stat().st_size if place.log.exists() else 0
         with place.log.open("ab") as log:
             self._child = Guarded(self.command, env={**environment(place.temporary), **(variables or {})}, output=log)

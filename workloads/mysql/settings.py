@@ -27,7 +27,8 @@ Range = Annotated[VersionRange | None, BeforeValidator(VersionRange.parse)]
 
 class Setting(BaseModel):
     """One server setting: `value` is None for an option that takes none; `mysql` and `mariadb` are the versions it is
-    given to; a `needed` one is given even to a server that is to keep its own defaults."""
+    given to; a `needed` one is given even to a server that is to keep its own defaults, and an `own` one whatever the
+    user says."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
@@ -37,6 +38,7 @@ class Setting(BaseModel):
     mysql: Range = None
     mariadb: Range = None
     needed: bool = False
+    own: bool = False
 
     def applies(self, flavour: Flavour, version: Version) -> bool:
         """True if a server of that flavour and version is given this setting."""
@@ -54,6 +56,12 @@ def pinned(flavour: Flavour, version: Version, *, fair: bool = True) -> dict[str
     """The settings for one server by name; without `fair` only those it could not be probed without."""
     chosen = [one for one in settings() if one.applies(flavour, version) and (fair or one.needed)]
     return {one.name: one.value for one in chosen}
+
+
+def own_words(flavour: Flavour, version: Version) -> tuple[str, ...]:
+    """The settings of one server that nobody may change, as the last command line words."""
+    chosen = [one for one in settings() if one.own and one.applies(flavour, version)]
+    return tuple(_word(f"--loose-{one.name}", one.value) for one in chosen)
 
 
 def option_words(settings_: Mapping[str, str | None], overrides: Mapping[str, str]) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ class Asked(Plain):
     `rounds` probes are made of each side and row; `given` are the user's settings; `toolchain` is a name of the matrix
     or None for its preference; `matrix` is the path of the compiler matrix in use; `jobs` compile at once; `counter` is
     how instructions are to be counted, None for the best that the host has; `flags` are those that versions are
-    compiled by.
+    compiled by; `unsafe_settings` is as in a bisection's question.
     """
 
     engine: str
@@ -77,6 +77,7 @@ class Asked(Plain):
     counter: Counter | None = None
     simulations: tuple[Simulation, ...] = ()
     flags: Flags = Flags.PINNED
+    unsafe_settings: bool = False
 
     @property
     def tests(self) -> tuple[str, ...]:
