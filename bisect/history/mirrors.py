@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from cpubisect.base.errors import UserError
+from cpubisect.base.git import find_clone, transport_environment
 from cpubisect.base.home import Home
 from cpubisect.base.locks import wait_for
 from cpubisect.base.process import Finished, Guarded, run
@@ -56,7 +57,7 @@ def _clone(url: str, target: Path, progress: Callable[[str], None]) -> Finished:
     words = ["git", "-c", "core.hooksPath=/dev/null", "clone", "--bare", "--progress"]
     words += ["--", url, str(target)]
     told = ""
-    with tempfile.TemporaryFile() as output, Guarded(words, output=output) as child:
+    with tempfile.TemporaryFile() as output, Guarded(words, env=_environment(), output=output) as child:
         deadline = time.monotonic() + CLONE_LIMIT_S
         while not child.wait(_TOLD_EVERY_S) and time.monotonic() < deadline:
             line = _last_line(output)
@@ -65,6 +66,11 @@ def _clone(url: str, target: Path, progress: Callable[[str], None]) -> Finished:
                 progress(f"cloning {url}: {line}")
         output.seek(0)
         return child.finished(timed_out=time.monotonic() >= deadline, output=output.read().decode(errors="replace"))
+
+
+def _environment() -> dict[str, str]:
+    """The user's own, whose git may fetch from here; what it asks nobody would answer."""
+    return {**os.environ, **transport_environment()}
 
 
 def _last_line(output: IO[bytes]) -> str:
@@ -79,7 +85,8 @@ def refresh(home: Home, url: str) -> None:
     """Fetch what is new into our clone of a URL; raises UserError if that fails."""
     target = mirror_path(home, url)
     with wait_for(target.with_suffix(".lock")):
-        done = run(["git", "-C", target, "fetch", "--quiet", "--prune", "--tags"], timeout_s=CLONE_LIMIT_S)
+        words = ["git", "-C", target, "fetch", "--quiet", "--prune", "--tags"]
+        done = run(words, env=_environment(), timeout_s=CLONE_LIMIT_S)
     if not done.ok:
         raise UserError(f"cannot fetch from {url} ({_first_error(done.output)})", _NEXT_STEP)
 
@@ -100,6 +107,8 @@ def _first_error(output: str) -> str:
 @lru_cache(maxsize=64)
 def public_origin(path: Path) -> str:
     """The URL a clone was made from, without a name or password in it; empty if that was a path, or is not known."""
-    done = run(["git", "-C", path, "config", "--get", "remote.origin.url"], timeout_s=30)
-    url = done.output.strip()
-    return re.sub(r"(?<=://)[^/@]*@", "", url) if done.ok and is_url(url) and not url.startswith("file:") else ""
+    try:
+        url = find_clone(path).settings.get("remote.origin.url", "")
+    except UserError:
+        return ""
+    return re.sub(r"(?<=://)[^/@]*@", "", url) if is_url(url) and not url.startswith("file:") else ""

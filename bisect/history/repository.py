@@ -1,27 +1,18 @@
-"""Safe, read-only access to one clone: its objects and refs, never its hooks, filters or working files."""
+"""Safe, read-only access to one clone: its objects and refs, never its configuration, hooks or filters."""
 
+import contextlib
 import re
-from collections.abc import Iterable, Iterator
-from os import PathLike
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from cpubisect.base.errors import UserError
+from cpubisect.base.git import borrowed, find_clone
 
 if TYPE_CHECKING:
     import git
 
-# Configuration under which nothing but git itself runs and its output is in one known form.
-_CONFIG = (
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "protocol.ext.allow=never",
-    "i18n.logOutputEncoding=UTF-8",
-    "color.ui=false",
-    "color.grep=false",
-    "grep.column=false",
-    "grep.lineNumber=false",
-)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
@@ -33,16 +24,19 @@ class GitError(UserError):
 class Repository:
     """One clone, bare or not, a worktree or a mirror; only read.
 
-    Raises UserError if `path` is missing, no git repository, without a commit, or a shallow clone.
+    Raises UserError if `path` is missing, no git repository, another user's whom git does not trust, without a commit,
+    or a shallow clone.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._repo = _open(path)
-        self._work_tree = _work_tree(self._repo)
-        self._repo.git.update_environment(**_environment(self._repo, self._work_tree))
-        self._repo.git.set_persistent_git_options(c=list(_CONFIG))
-        if self.text("rev-parse", "--is-shallow-repository").strip() == "true":
+        self._clone = find_clone(path)
+        with contextlib.ExitStack() as stack:
+            self._borrowed = stack.enter_context(borrowed(self._clone))
+            weakref.finalize(self, stack.pop_all().close)
+        self._git = _git(self._borrowed.place)
+        self._git.update_environment(**self._borrowed.environment)
+        if self._clone.shallow:
             raise UserError(f"{path} is a shallow clone", "run `git fetch --unshallow` in it first")
         if not self.heads():
             raise UserError(f"{path} holds no commits", "name a clone with history")
@@ -55,8 +49,7 @@ class Repository:
         """
         status, output, error = self._execute(arguments, stdin)
         if status != 0 and not (or_nothing and status == 1):
-            lines = error.decode(errors="replace").strip().splitlines() or [f"status {status}"]
-            raise GitError(f"git {arguments[0]} failed in {self.path}", lines[-1])
+            raise self._failure(arguments, status, error)
         return output
 
     def text(self, *arguments: str, stdin: Iterable[str] = (), or_nothing: bool = False) -> str:
@@ -107,14 +100,14 @@ class Repository:
         """
         try:
             for blob in ids:
-                *_, content = self._repo.git.get_object_data(blob)
+                *_, content = self._git.get_object_data(blob)
                 yield blob, content
         except (ValueError, OSError) as error:
             raise GitError(
                 f"blob {blob} cannot be read in {self.path}", "run `git fsck` or `git fetch` in it"
             ) from error
         finally:
-            self._repo.git.clear_cache()
+            self._git.clear_cache()
 
     def is_dirty(self) -> bool:
         """Whether tracked files of the working tree differ from HEAD; False for a bare repository.
@@ -122,18 +115,24 @@ class Repository:
         Files are compared as they lie there: one that a filter would turn back into what HEAD holds counts as different
         once it was touched.
         """
-        if self._work_tree is None:
+        if self._clone.work_tree is None:
             return False
-        settings = self.text("config", "--name-only", "--get-regexp", r"^filter\.", or_nothing=True).splitlines()
-        drivers = {setting.rpartition(".")[0] for setting in settings}
-        unfiltered = [f"{driver}.{word}" for driver in drivers for word in ("clean=", "process=", "required=false")]
-        # These options are for the next command alone.
-        self._repo.git(c=unfiltered)
-        return bool(self.run("status", "--porcelain", "--untracked-files=no", "--ignore-submodules"))
+        words = ("status", "--porcelain", "--untracked-files=no", "--ignore-submodules", "--no-renames")
+        # Attributes of the tree may name filters, which only a configuration could make programs of.
+        status, output, error = self._execute(words, (), self._borrowed.alone)
+        if status != 0:
+            raise self._failure(words, status, error)
+        return bool(output)
 
-    def _execute(self, arguments: tuple[str, ...], stdin: Iterable[str]) -> tuple[int, bytes, bytes]:
+    def _failure(self, arguments: tuple[str, ...], status: int, error: bytes) -> GitError:
+        lines = error.decode(errors="replace").strip().splitlines() or [f"status {status}"]
+        return GitError(f"git {arguments[0]} failed in {self.path}", lines[-1])
+
+    def _execute(
+        self, arguments: tuple[str, ...], stdin: Iterable[str], environment: Mapping[str, str] | None = None
+    ) -> tuple[int, bytes, bytes]:
         command, *others = arguments
-        process = getattr(self._repo.git, command)(*others, istream=-1, as_process=True)
+        process = getattr(self._git, command)(*others, istream=-1, as_process=True, env=environment)
         output, error = process.communicate("".join(f"{line}\n" for line in stdin).encode())
         return int(process.returncode), cast(bytes, output), cast(bytes, error)
 
@@ -145,48 +144,9 @@ def checked_name(name: str) -> str:
     return name
 
 
-def _open(path: Path) -> "git.Repo":
+def _git(place: Path) -> "git.Git":
     try:
         import git
     except ImportError as error:
         raise UserError("git cannot be run", "install git and see that it is on the PATH") from error
-    try:
-        return git.Repo(path, expand_vars=False)
-    except git.NoSuchPathError as error:
-        raise UserError(f"{path} does not exist", "name a clone of the repository to search") from error
-    except (git.InvalidGitRepositoryError, NotADirectoryError) as error:
-        raise UserError(f"{path} is not a git repository", "name the top folder of a clone") from error
-
-
-def _work_tree(repo: "git.Repo") -> str | None:
-    """Where a repository's files are checked out; None if it is bare. By git's own rule it is where the configuration
-    does not say and its directory is not called `.git`; GitPython takes the directory above for its files then."""
-    inside = repo.working_tree_dir
-    if inside is None or not _same(repo.git_dir, Path(inside) / Path(repo.git_dir).name):
-        return None if inside is None else str(inside)
-    said = any(repo.config_reader("repository").has_option("core", name) for name in ("bare", "worktree"))
-    return str(inside) if said or Path(repo.git_dir).name == ".git" else None
-
-
-def _same(one: str | PathLike[str], other: Path) -> bool:
-    return Path(one).resolve() == other.resolve()
-
-
-def _environment(repo: "git.Repo", work_tree: str | None) -> dict[str, str]:
-    """Variables that bind every command to this repository, whatever GIT_* the caller has, and keep it unwritten."""
-    common = Path(repo.common_dir)
-    found = {
-        "GIT_DIR": str(repo.git_dir),
-        "GIT_COMMON_DIR": str(common),
-        "GIT_OBJECT_DIRECTORY": str(common / "objects"),
-        "GIT_INDEX_FILE": str(Path(repo.git_dir) / "index"),
-        "GIT_NO_REPLACE_OBJECTS": "1",
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_LITERAL_PATHSPECS": "1",
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_FLUSH": "0",
-    }
-    if work_tree is not None:
-        found["GIT_WORK_TREE"] = work_tree
-    return found
+    return git.Git(place)

@@ -9,11 +9,12 @@ import contextlib
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from cpubisect.base.errors import UserError
+from cpubisect.base.git import Clone, borrowed, find_clone
 from cpubisect.base.process import Finished, run
 from cpubisect.base.scratch import remove_leftovers, scratch
 from cpubisect.builders.build import Edit
@@ -21,6 +22,8 @@ from cpubisect.builders.trees.shop import CommandFailed
 
 _EMPTY_TREE = {"sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904"}
 _GIT_TIMEOUT_S = 3600.0
+# What is left out is told by a pattern, which paths are not elsewhere.
+_PATTERNS = ("--no-literal-pathspecs",)
 
 
 class SourceTree:
@@ -142,20 +145,20 @@ def checked_out(repository: Path, commit: str, directory: Path, unread: Sequence
     killed process left there is removed by the next call. Raises UserError if the repository does not have the commit,
     CommandFailed if git fails.
     """
-    objects, settings = _borrowable(repository, commit, unread)
+    clone, full = _borrowable(repository, commit, unread)
     remove_leftovers(directory)
     with scratch(directory) as place:
         tree = SourceTree(place)
         tree.path.mkdir()
-        tree.git("init", "--quiet", "--template=", f"--object-format={settings['format']}")
+        tree.git("init", "--quiet", "--template=", f"--object-format={clone.object_format}")
         information = tree.path / ".git" / "objects" / "info"
         information.mkdir(exist_ok=True)
-        (information / "alternates").write_text(f"{objects}\n")
-        if shallow := settings.get("shallow"):
-            shutil.copyfile(shallow, tree.path / ".git" / "shallow")
+        (information / "alternates").write_text(f"{clone.objects}\n")
+        if clone.shallow:
+            shutil.copyfile(clone.shallow, tree.path / ".git" / "shallow")
         if unread:
             _leave_out(tree, unread)
-        tree.git("checkout", "--quiet", "--force", "--detach", settings["commit"])
+        tree.git("checkout", "--quiet", "--force", "--detach", full)
         yield tree
 
 
@@ -170,26 +173,22 @@ def _leave_out(tree: SourceTree, unread: Sequence[str]) -> None:
     tree.git("config", "core.sparseCheckoutCone", "false")
 
 
-def _borrowable(repository: Path, commit: str, unread: Sequence[str]) -> tuple[str, Mapping[str, str]]:
-    """Where the clone's objects are, and what a repository that borrows them needs to know."""
+def _borrowable(repository: Path, commit: str, unread: Sequence[str]) -> tuple[Clone, str]:
+    """The clone, and the full name of one of its commits, whose files are all there now but those `unread`."""
+    clone = find_clone(repository)
+    with borrowed(clone) as ours:
 
-    def ask(*words: str) -> str | None:
-        answer = run(["git", "-C", str(repository), *words], timeout_s=_GIT_TIMEOUT_S)
-        return answer.output.strip() if answer.ok else None
+        def ask(*words: str) -> str | None:
+            environment = {**os.environ, **ours.environment}
+            answer = run(["git", *words], cwd=ours.place, env=environment, timeout_s=_GIT_TIMEOUT_S)
+            return answer.output.strip().rpartition("\n")[2] if answer.ok else None
 
-    objects = ask("rev-parse", "--path-format=absolute", "--git-path", "objects")
-    if objects is None:
-        raise UserError(f"{repository} is not a git repository", "name a clone of the engine")
-    full = ask("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}")
-    if full is None:
-        raise UserError(f"{repository} has no commit {commit}", "run `git fetch` in it")
-    object_format = ask("rev-parse", "--show-object-format") or "sha1"
-    if ask("config", "--get-regexp", r"^remote\..*\.promisor$") and object_format in _EMPTY_TREE:
-        # A partial clone lacks file contents: a full diff makes it fetch those of this commit in one go.
-        wanted = (".", *(f":(top,exclude){one.strip('/')}" for one in unread)) if unread else ()
-        ask("diff", "--no-renames", "--shortstat", _EMPTY_TREE[object_format], full, "--", *wanted)
-    settings = {"format": object_format, "commit": full}
-    shallow = ask("rev-parse", "--path-format=absolute", "--git-path", "shallow")
-    if shallow and Path(shallow).is_file():
-        settings["shallow"] = shallow
-    return objects, settings
+        full = ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
+        if full is None:
+            raise UserError(f"{repository} has no commit {commit}", "run `git fetch` in it")
+        if clone.promisor and clone.object_format in _EMPTY_TREE:
+            # A partial clone lacks file contents: a full diff makes it fetch those of this commit in one go.
+            wanted = (".", *(f":(top,exclude){one.strip('/')}" for one in unread)) if unread else ()
+            words = ("diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--shortstat")
+            ask(*_PATTERNS, *words, _EMPTY_TREE[clone.object_format], full, "--", *wanted)
+    return clone, full

@@ -167,8 +167,8 @@ def test_a_bisection_is_started_cancelled_and_resumed(known: Known, tmp_path: Pa
     refused = client.post("/api/bisections", json={**simulated, "counter": "perf"}, headers=allowed)
     assert refused.status_code == 422
     assert refused.json["problem"]  # type: ignore[index]
-    for settings in ({"wal_dir": "x"}, {"run.env_uri": "x"}):
-        refused = client.post("/api/bisections", json={**asked, "settings": settings}, headers=allowed)
+    for unsafe in ({"wal_dir": "x"}, {"run.env_uri": "x"}):
+        refused = client.post("/api/bisections", json={**asked, "settings": unsafe}, headers=allowed)
         assert refused.status_code == 422
         assert "is about files" in refused.json["problem"]  # type: ignore[index]
     assert client.post("/api/bisections", json={**asked, "unsafe_settings": True}, headers=allowed).status_code == 422
