@@ -73,7 +73,7 @@ def stacked(charts: Sequence[Json]) -> Json:
     """Several charts, one below the other, as one."""
     if len(charts) == 1:
         return charts[0]
-    common = {name: charts[0][name] for name in ("$schema", "config")}
+    common = {"config": charts[0]["config"]}
     # Only data at the top is found by name; names are digests of what they name.
     data = {name: rows for one in charts for name, rows in one.get("datasets", {}).items()}
     own = [{name: part for name, part in one.items() if name not in (*common, "datasets")} for one in charts]

@@ -213,14 +213,16 @@ class Layers:
             lines = [f"{mark.sha[:12]} {mark.percent:+.2f} %"]
             if letters >= 24 and not (self._narrow and others):
                 lines.append(short(mark.subject, min(90, letters)))
-            row = {"x": mark.position, "told": lines, "href": self._href(mark.sha), **self._beside(mark.position)}
+            row = {"x": mark.position, "told": lines, "said": " ".join(lines), "href": self._href(mark.sha)}
+            row |= self._beside(mark.position)
             text = alt.Chart(alt.InlineData(values=[row])).mark_text(
                 align="right" if left else "left", dx=-7 if left else 7, dy=row["dy"], fontSize=NORMAL, color=INK,
                 lineHeight=14, baseline="top",
             )  # fmt: skip
             height = self._up() if "y" in row else alt.value(self._height * 0.42)
             linked = {"href": alt.Href("href:N")} if row["href"] else {}
-            layers.append(text.encode(x=self._across(), y=height, text=alt.Text("told:N"), **linked))
+            described = {"text": alt.Text("told:N"), "description": alt.Description("said:N"), **linked}
+            layers.append(text.encode(x=self._across(), y=height, **described))
         return layers
 
     def _beside(self, position: int) -> Json:

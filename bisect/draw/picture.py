@@ -6,6 +6,7 @@ import re
 import threading
 from functools import lru_cache
 from typing import Any
+from urllib.parse import quote, unquote
 from xml.etree import ElementTree
 from xml.sax.saxutils import quoteattr
 
@@ -16,8 +17,9 @@ Json = dict[str, Any]
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _KEPT = 64
 _NOT_MARKS = ("axis", "legend", "title", "subtitle")
-_BASE = "https://vega.github.io/vega-datasets/"
-"""What the renderer puts before the target of a relative link."""
+_LINK = "https://link.invalid/"
+"""Put before the target of each link: the renderer resolves relative ones against an address of its own."""
+_LINKED = re.compile(re.escape(_LINK) + r"(\S+)")
 _DECLARATION = re.compile(r"\s*([a-z-]+)\s*:\s*([^;]+)")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
@@ -45,7 +47,7 @@ def document(spec: Json, stylesheet: str, page: str = "") -> str:
         del root.attrib[name]
     for link in root.iter(f"{{{SVG}}}a"):
         link.set("target", "_top")
-        target = link.attrib[f"{{{XLINK}}}href"]
+        target = link.get(f"{{{XLINK}}}href", "")
         link.set(f"{{{XLINK}}}href", page + target if target.startswith("#") else target)
     drawn = ElementTree.tostring(root, encoding="unicode")
     return f"<?xml-stylesheet href={quoteattr(stylesheet)}?>{drawn}"
@@ -59,7 +61,19 @@ def png(spec: Json, scale: float = 2.0) -> bytes:
 
 def _text(spec: Json) -> str:
     """The specification as JSON: equal charts, equal texts. What XML has no place for is left out."""
-    return json.dumps(_printable(spec), sort_keys=True)
+    return json.dumps(_absolute(_printable(spec)), sort_keys=True)
+
+
+def _absolute(data: Any) -> Any:
+    """The specification with an address for every link that the renderer leaves as it is."""
+    if isinstance(data, dict):
+        return {
+            key: _LINK + quote(value, safe="")
+            if key == "href" and isinstance(value, str) and value
+            else _absolute(value)
+            for key, value in data.items()
+        }
+    return [_absolute(value) for value in data] if isinstance(data, list) else data
 
 
 def _printable(data: Any) -> Any:
@@ -87,16 +101,18 @@ def _entitle(element: ElementTree.Element) -> None:
     """Turn a mark's label into a title, which browsers show and read out."""
     if element.get("role") == "graphics-symbol" and element.get("aria-roledescription") not in _NOT_MARKS:
         title = ElementTree.Element(f"{{{SVG}}}title")
-        title.text = element.attrib.pop("aria-label", "")
+        # Without a description of its own, a mark is described by all its data, its link too.
+        title.text = _LINKED.sub(lambda link: unquote(link[1]), element.attrib.pop("aria-label", ""))
         if title.text:
             element.insert(0, title)
 
 
 def _point(element: ElementTree.Element) -> None:
-    """Let a link lead where the specification says."""
-    target = element.get(f"{{{XLINK}}}href")
-    if target:
-        element.set(f"{{{XLINK}}}href", target.removeprefix(_BASE))
+    """Let a link lead where the specification says, and nowhere if it is not one of ours."""
+    for name in (f"{{{XLINK}}}href", "href"):
+        target = element.attrib.pop(name, "")
+        if target.startswith(_LINK):
+            element.set(f"{{{XLINK}}}href", unquote(target.removeprefix(_LINK)))
 
 
 def _unstyle(element: ElementTree.Element) -> None:

@@ -35,4 +35,6 @@ def finished(chart: alt.LayerChart | alt.FacetChart | alt.VConcatChart) -> Json:
             tickSize=4,
         ),
     ).to_dict(validate=False)
+    # The address of the schema: whoever reads the specification need not ask that host for it.
+    spec.pop("$schema", None)
     return spec
