@@ -213,7 +213,7 @@ class Layers:
             lines = [f"{mark.sha[:12]} {mark.percent:+.2f} %"]
             if letters >= 24 and not (self._narrow and others):
                 lines.append(short(mark.subject, min(90, letters)))
-            row = {"x": mark.position, "told": lines, "said": " ".join(lines), "href": self._href(mark.sha)}
+            row: Json = {"x": mark.position, "told": lines, "said": " ".join(lines), "href": self._href(mark.sha)}
             row |= self._beside(mark.position)
             text = alt.Chart(alt.InlineData(values=[row])).mark_text(
                 align="right" if left else "left", dx=-7 if left else 7, dy=row["dy"], fontSize=NORMAL, color=INK,

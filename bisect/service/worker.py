@@ -35,9 +35,13 @@ class _Job:
 
 
 class Worker:
-    """The one worker of a home directory: a second one would only wait for the first one's probes."""
+    """The one worker of a home directory: a second one would only wait for the first one's probes.
 
-    def __init__(self, registry: Registry, say: Callable[[str], None]) -> None:
+    `launcher` is put before each command: a program that becomes what it starts.
+    """
+
+    def __init__(self, registry: Registry, say: Callable[[str], None], launcher: Sequence[str] = ()) -> None:
+        self._launcher = launcher
         self._registry = registry
         self._comparisons = Comparisons.of(registry.home)
         self._say = say
@@ -87,7 +91,7 @@ class Worker:
     def _run(self, job: _Job, stop: threading.Event) -> None:
         self._say(f"{job.name} begins")
         log = self._registry.home.logs / job.log
-        command = [sys.executable, "-m", "cpubisect.cli", *job.words]
+        command = [*self._launcher, sys.executable, "-m", "cpubisect.cli", *job.words]
         with log.open("ab") as output, Guarded(command, output=output) as child:
             while not child.wait(POLL_S):
                 if stop.is_set():

@@ -8,15 +8,18 @@ from pathlib import Path
 
 import pytest
 from questions import question
-from waitress.server import create_server
+from waitress.server import BaseWSGIServer
 from web_home import context
 
 from cpubisect.base.home import Home
 from cpubisect.records.store import Store
 from cpubisect.search.events import read
-from cpubisect.web import live
+from cpubisect.web import live, pages
 from cpubisect.web.app import create_app
-from cpubisect.web.server import THREADS
+from cpubisect.web.server import listen
+
+_FEW = 5
+"""Pages that may listen, in the test of more."""
 
 
 class Listener:
@@ -51,7 +54,8 @@ def store(home: Path) -> Store:
 def port(store: Store) -> Iterator[int]:
     """A server as `bisect serve` runs it."""
     own = context(store.path.parent)
-    server = create_server(create_app(own), host="127.0.0.1", port=0, threads=THREADS)
+    server = listen(create_app(own), "127.0.0.1", 0)
+    assert isinstance(server, BaseWSGIServer)
     thread = threading.Thread(target=server.run)
     thread.start()
     yield server.effective_port
@@ -84,18 +88,43 @@ def test_too_many_are_told_so_and_places_are_given_back(
     port: int, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live, "HEARTBEAT_S", 0.0)
-    pages = [Listener(port, "/bisections/1/stream") for _ in range(live.MOST_STREAMS)]
+    monkeypatch.setattr(live, "_free", threading.Semaphore(_FEW))
+    listeners = [Listener(port, "/bisections/1/stream") for _ in range(_FEW)]
     refused = Listener(port, "/bisections/1/stream")
     assert refused.answer.status == 503
     assert refused.answer.headers["Retry-After"]
     refused.close()
-    for page in pages:
+    for page in listeners:
         page.close()
     # Each place comes back when the server next writes to the closed connection.
-    for _ in pages:
+    for _ in listeners:
         assert live._free.acquire(timeout=60)
-    for _ in pages:
+    for _ in listeners:
         live._free.release()
+
+
+def test_all_who_listen_to_the_same_share_what_asks_for_it(
+    port: int, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(pages, "mark_of", lambda _registry, _number: (asked.append(1), (len(asked) // 3, ""))[1])
+    listeners = [Listener(port, "/bisections/1/stream") for _ in range(20)]
+    last = [int(str(listener.next()["event"])) for listener in listeners]
+    for listener, known in zip(listeners, last, strict=True):
+        assert int(str(listener.next()["event"])) > known
+        listener.close()
+    # Twenty pages that each asked for themselves would have asked forty times.
+    assert len(asked) < 20
+
+
+def test_a_watch_that_fails_ends_its_streams(port: int, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_registry: object, _number: int) -> tuple[int, str]:
+        raise OSError("the store is gone")
+
+    monkeypatch.setattr(pages, "mark_of", fail)
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    page = Listener(port, "/bisections/1/stream")
+    assert b"data" not in page.answer.read()
 
 
 def test_there_is_no_stream_of_what_is_not_there(port: int) -> None:
