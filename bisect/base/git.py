@@ -128,10 +128,20 @@ def find_clone(path: Path) -> Clone:
 
 @dataclass(frozen=True)
 class Borrowed:
-    """A repository of our own with a clone's objects and refs: where it is, and the environment for git in it."""
+    """A repository of our own with the objects and refs of a `clone`: its `place`, and the environment for git there."""
 
+    clone: Clone
     place: Path
     environment: Mapping[str, str]
+
+    def follow_head(self) -> None:
+        """Have HEAD be what the clone's is now: of a link, git would not read it. Raises UserError if it has none."""
+        new = self.place / "HEAD.new"
+        try:
+            new.write_bytes((self.clone.git_dir / "HEAD").read_bytes())
+            new.replace(self.place / "HEAD")
+        except OSError as error:
+            raise UserError(f"{self.clone.path} has no HEAD ({error.strerror})", "run `git status` in it") from error
 
     @property
     def alone(self) -> dict[str, str]:
@@ -144,9 +154,11 @@ _NOBODYS = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "G
 
 def borrow(clone: Clone, place: Path) -> Borrowed:
     """Make a repository in the empty directory `place` that borrows a clone's objects and refs, as they are and will
-    be; HEAD is what it is now. A partial clone's missing objects are fetched into the clone when they are asked for."""
+    be; HEAD is what it is now or when `follow_head` was called.
+
+    A partial clone's missing objects are fetched into the clone when they are asked for.
+    """
     (place / "config").write_text(_configuration(clone))
-    (place / "HEAD").write_bytes((clone.git_dir / "HEAD").read_bytes())
     (place / "objects").mkdir()
     for name in ("refs", "packed-refs", "reftable", "logs"):
         if (clone.common / name).exists():
@@ -172,16 +184,28 @@ def borrow(clone: Clone, place: Path) -> Borrowed:
     if clone.work_tree is not None:
         environment["GIT_WORK_TREE"] = str(clone.work_tree)
     # What fetches may need the user's own configuration: a proxy, say, or who may log in.
-    return Borrowed(place, environment if clone.promisor else {**environment, **_NOBODYS})
+    ours = Borrowed(clone, place, environment if clone.promisor else {**environment, **_NOBODYS})
+    ours.follow_head()
+    return ours
 
 
 @contextlib.contextmanager
 def borrowed(clone: Clone) -> Iterator[Borrowed]:
-    """`borrow` in a directory of its own, which is removed afterwards; what a killed run left is removed before."""
-    places = _places()
-    remove_leftovers(places)
-    with scratch(places) as place:
-        yield borrow(clone, place)
+    """`borrow` in a directory of its own, which is removed afterwards; what a killed run left is removed before.
+
+    Raises UserError if there is no room for temporary files.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            places = _places()
+            remove_leftovers(places)
+            ours = borrow(clone, stack.enter_context(scratch(places)))
+        except OSError as error:
+            raise UserError(
+                f"cannot write to {tempfile.gettempdir()} ({error.strerror})",
+                "free space there, or set TMPDIR to a writable directory",
+            ) from error
+        yield ours
 
 
 def transport_environment() -> dict[str, str]:

@@ -72,6 +72,7 @@ class Repository:
 
         Raises UserError for a name that git could take for an option or that holds control characters.
         """
+        self._borrowed.follow_head()
         status, output, _ = self._execute(
             ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{checked_name(name)}^{{commit}}"), ()
         )
@@ -118,6 +119,7 @@ class Repository:
         if self._clone.work_tree is None:
             return False
         words = ("status", "--porcelain", "--untracked-files=no", "--ignore-submodules", "--no-renames")
+        self._borrowed.follow_head()
         # Attributes of the tree may name filters, which only a configuration could make programs of.
         status, output, error = self._execute(words, (), self._borrowed.alone)
         if status != 0:

@@ -1,6 +1,8 @@
 """Clones whose configuration names programs, whose history was edited beside their objects, or that are another's."""
 
+import gc
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -135,6 +137,57 @@ def test_the_callers_grafts_do_not_either(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "grafts").write_text(f"{shas[3]} {shas[1]}\n")
     monkeypatch.setenv("GIT_GRAFT_FILE", str(tmp_path / "grafts"))
     assert len(History(clone, MYSQL).candidates(shas[1], shas[3]).commits) == 2
+
+
+def test_head_is_where_the_clone_has_it_now(tmp_path: Path) -> None:
+    clone, shas = clone_of_three(tmp_path)
+    history = History(clone, MYSQL)
+    assert history.resolve("HEAD").sha == shas[3]
+    git(clone, "checkout", "--quiet", "--detach", shas[1])
+    assert history.resolve("HEAD").sha == shas[1]
+    assert not history.is_dirty()
+    git(clone, "checkout", "--quiet", "-b", "new", shas[2])
+    assert History(clone, MYSQL).resolve("new").sha == history.resolve("HEAD").sha == shas[2]
+
+
+def test_a_history_that_a_file_cuts_off_is_refused(tmp_path: Path) -> None:
+    clone, shas = clone_of_three(tmp_path)
+    (clone / ".git" / "shallow").write_text(f"{shas[2]}\n")
+    with pytest.raises(UserError, match="is a shallow clone"):
+        History(clone, MYSQL)
+
+
+def test_what_a_killed_process_left_is_removed_and_nothing_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clone, _ = clone_of_three(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    places = tmp_path / f"cpubisect-git-{os.geteuid()}"
+    places.mkdir(mode=0o700)
+    (places / "s0").mkdir()
+    (places / "s0.lock").write_text("")
+    history = History(clone, MYSQL)
+    assert not (places / "s0").exists()
+    assert not history.is_dirty()
+    del history
+    gc.collect()
+    assert list(places.iterdir()) == []
+
+
+@pytest.mark.parametrize("what", ["open to all", "a link"])
+def test_a_place_for_temporary_files_that_is_not_ours_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    clone, _ = clone_of_three(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    place = tmp_path / f"cpubisect-git-{os.geteuid()}"
+    if what == "open to all":
+        place.mkdir()
+        place.chmod(0o777)
+    else:
+        place.symlink_to(tmp_path / "clone")
+    with pytest.raises(UserError, match=r"TMPDIR"):
+        History(clone, MYSQL)
 
 
 @contextmanager
