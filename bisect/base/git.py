@@ -128,7 +128,7 @@ def find_clone(path: Path) -> Clone:
 
 @dataclass(frozen=True)
 class Borrowed:
-    """A repository of our own with the objects and refs of a `clone`: its `place`, and the environment for git there."""
+    """A repository of our own with the objects and refs of a `clone`: its `place`, and git's environment there."""
 
     clone: Clone
     place: Path
