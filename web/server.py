@@ -49,7 +49,7 @@ def serve(
 
     Raises UserError if the address is not this host's or taken, needs a token, or a repository is wrong.
     """
-    files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    before, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     connections = _room_for_connections()
     context = Context(registry, Access(host, token), sources(repositories), Clones(registry.home))
     app = create_app(context)
@@ -59,10 +59,7 @@ def serve(
         raise UserError(f"cannot listen on {host} port {port} ({error})", "choose another --host or --port") from error
     shown = f"[{host}]" if ":" in host else host
     say(f"serving on http://{shown}:{_port(server)}/ (Ctrl-C ends it)")
-    # Servers that are measured choose some of their sizes by this limit.
-    launcher = (
-        ("prlimit", f"--nofile={files[0]}:{files[1]}") if resource.getrlimit(resource.RLIMIT_NOFILE) != files else ()
-    )
+    launcher = with_files(before, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     worker = threading.Thread(target=_work, args=(registry, say, context.closing, launcher), daemon=True)
     if working:
         worker.start()
@@ -99,6 +96,12 @@ def listen(app: Flask, host: str, port: int, connections: int = MOST_CONNECTIONS
         channel_timeout=SILENCE_S,
         cleanup_interval=10,
     )
+
+
+def with_files(before: int, now: int) -> tuple[str, ...]:
+    """What starts a command with the limit of open files that was there before, if it is another one now: servers that
+    are measured choose some of their sizes by it."""
+    return () if before == now else ("prlimit", f"--nofile={before}:")
 
 
 def _room_for_connections() -> int:

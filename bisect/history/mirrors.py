@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import IO
 
 from cpubisect.base.errors import UserError
-from cpubisect.base.git import find_clone, transport_environment
+from cpubisect.base.git.borrowed import mirror_environment
+from cpubisect.base.git.clone import find_clone
 from cpubisect.base.home import Home
 from cpubisect.base.locks import wait_for
 from cpubisect.base.process import Finished, Guarded, run
@@ -44,7 +45,8 @@ def mirror_of(home: Home, url: str, progress: Callable[[str], None] = lambda tex
         done = _clone(url, fresh, progress)
         if done.ok:
             # A bare clone is made to be pushed to: what a later fetch brings must be said.
-            done = run(["git", "-C", fresh, "config", "remote.origin.fetch", "+refs/heads/*:refs/heads/*"])
+            words = ["git", "-C", str(fresh), "config", "remote.origin.fetch", "+refs/heads/*:refs/heads/*"]
+            done = run(words, env=mirror_environment())
         if not done.ok:
             shutil.rmtree(fresh, ignore_errors=True)
             raise UserError(f"cannot clone {url} ({_first_error(done.output)})", _NEXT_STEP)
@@ -57,7 +59,7 @@ def _clone(url: str, target: Path, progress: Callable[[str], None]) -> Finished:
     words = ["git", "-c", "core.hooksPath=/dev/null", "clone", "--bare", "--progress"]
     words += ["--", url, str(target)]
     told = ""
-    with tempfile.TemporaryFile() as output, Guarded(words, env=_environment(), output=output) as child:
+    with tempfile.TemporaryFile() as output, Guarded(words, env=mirror_environment(), output=output) as child:
         deadline = time.monotonic() + CLONE_LIMIT_S
         while not child.wait(_TOLD_EVERY_S) and time.monotonic() < deadline:
             line = _last_line(output)
@@ -66,11 +68,6 @@ def _clone(url: str, target: Path, progress: Callable[[str], None]) -> Finished:
                 progress(f"cloning {url}: {line}")
         output.seek(0)
         return child.finished(timed_out=time.monotonic() >= deadline, output=output.read().decode(errors="replace"))
-
-
-def _environment() -> dict[str, str]:
-    """The user's own, whose git may fetch from here; what it asks nobody would answer."""
-    return {**os.environ, **transport_environment()}
 
 
 def _last_line(output: IO[bytes]) -> str:
@@ -86,7 +83,7 @@ def refresh(home: Home, url: str) -> None:
     target = mirror_path(home, url)
     with wait_for(target.with_suffix(".lock")):
         words = ["git", "-C", str(target), "fetch", "--quiet", "--prune", "--tags"]
-        done = run(words, env=_environment(), timeout_s=CLONE_LIMIT_S)
+        done = run(words, env=mirror_environment(), timeout_s=CLONE_LIMIT_S)
     if not done.ok:
         raise UserError(f"cannot fetch from {url} ({_first_error(done.output)})", _NEXT_STEP)
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from cpubisect.base.errors import UserError
-from cpubisect.base.git import borrowed, find_clone
+from cpubisect.base.git.borrowed import borrowed
+from cpubisect.base.git.clone import find_clone
 
 if TYPE_CHECKING:
     import git

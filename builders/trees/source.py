@@ -14,7 +14,8 @@ from datetime import datetime
 from pathlib import Path
 
 from cpubisect.base.errors import UserError
-from cpubisect.base.git import Clone, borrowed, find_clone
+from cpubisect.base.git.borrowed import borrowed
+from cpubisect.base.git.clone import Clone, find_clone
 from cpubisect.base.process import Finished, run
 from cpubisect.base.scratch import remove_leftovers, scratch
 from cpubisect.builders.build import Edit

@@ -11,7 +11,8 @@ import pytest
 from repositories import MYSQL, Story, git, mysql_version
 
 from cpubisect.base.errors import UserError
-from cpubisect.base.git import borrow, find_clone
+from cpubisect.base.git.borrowed import borrow
+from cpubisect.base.git.clone import find_clone
 from cpubisect.builders.trees.source import checked_out
 from cpubisect.history.history import History
 from cpubisect.history.mirrors import public_origin
@@ -135,7 +136,9 @@ def test_grafts_do_not_change_history(tmp_path: Path) -> None:
 def test_the_callers_grafts_do_not_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clone, shas = clone_of_three(tmp_path)
     (tmp_path / "grafts").write_text(f"{shas[3]} {shas[1]}\n")
+    (tmp_path / "shallow").write_text(f"{shas[3]}\n")
     monkeypatch.setenv("GIT_GRAFT_FILE", str(tmp_path / "grafts"))
+    monkeypatch.setenv("GIT_SHALLOW_FILE", str(tmp_path / "shallow"))
     assert len(History(clone, MYSQL).candidates(shas[1], shas[3]).commits) == 2
 
 

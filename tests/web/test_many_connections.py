@@ -17,6 +17,7 @@ from questions import question
 
 from cpubisect.base.home import Home
 from cpubisect.records.store import Store
+from cpubisect.web.server import with_files
 
 MANY = 500
 WITHIN_S = 1.0
@@ -50,6 +51,15 @@ def serving(soft: int) -> Iterator[int]:
             rest = server.stderr.read()
     assert server.returncode == 0
     assert "Traceback" not in rest
+
+
+def test_what_is_measured_has_the_limit_of_files_that_was_there_before(room: None) -> None:
+    now, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert with_files(now, now) == ()
+    told = subprocess.run(
+        [*with_files(1000, now), "sh", "-c", "ulimit -Sn"], capture_output=True, text=True, check=True
+    )
+    assert told.stdout.strip() == "1000"
 
 
 def sent(port: int, text: str) -> socket.socket:
