@@ -6,6 +6,7 @@ Whatever takes time or touches the world is behind `Lab`: a host builds and prob
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Protocol
 
 from cpubisect.base.metrics import CPU, WITH_CLOCK, reading
@@ -209,9 +210,13 @@ class Beside:
 
     @cached_property
     def _read(self) -> Digest:
-        rows = [(row.started, number, row) for number, side in enumerate((self.before, self.after)) for row in side]
-        rows.sort(key=lambda one: one[:2])
-        return digest([Reading(number, cpu_samples([row])[0], started) for started, number, row in rows])
+        rows = [(row, number) for number, side in enumerate((self.before, self.after)) for row in side]
+        rows.sort(key=lambda one: one[0].id)
+        # Turns are compared, whatever lies between two: when a run was interrupted must not decide how many are made.
+        begun = accumulate((row.seconds for row, _ in rows), initial=0.0)
+        return digest(
+            [Reading(number, cpu_samples([row])[0], at_s) for (row, number), at_s in zip(rows, begun, strict=False)]
+        )
 
     @property
     def steps(self) -> dict[str, Step]:

@@ -188,13 +188,13 @@ class Bench:
         with only_probe(self.home), scratch(self.home.work) as work:
             request = self._request(build, purpose, test, parameters, work)
             self.tell(events.ProbeStarted(sha=sha, purpose=str(purpose)))
-            started = time.time()
+            started, began = time.time(), time.monotonic()
             samples, error = None, None
             try:
                 samples = (asked if purpose.only_asks else measure)(self.engine, request)
             except ProbeError as failure:
                 error = str(failure)
-            seconds = time.time() - started
+            seconds = time.monotonic() - began
         self.store.add_probe(
             self.owner,
             build.id,
