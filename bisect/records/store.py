@@ -259,6 +259,11 @@ class Store(Database):
         (row,) = self.read(f"SELECT {_BUILD} FROM builds WHERE id = ?", build)
         return BuildRow.read(row)
 
+    def put_back(self, build: int, artifact: str) -> None:
+        """Record the artifact of a build that was made once more, with the same code: its probes stay its own."""
+        with self.writing() as connection:
+            update(connection, "builds", {"artifact": artifact}, "id = ?", build)
+
     def use_build(self, bisection: int, build: int) -> None:
         """Record that a bisection uses a build that was there before."""
         with self.writing() as connection:

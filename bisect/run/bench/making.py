@@ -15,7 +15,7 @@ from cpubisect.base.locks import wait_for
 from cpubisect.base.metrics import INSTRUCTIONS, Counter, Simulation
 from cpubisect.base.scratch import scratch
 from cpubisect.base.version import Version
-from cpubisect.builders.build import BuildSettings, Library, Outcome, Recipe, Toolchain
+from cpubisect.builders.build import BuildResult, BuildSettings, Library, Outcome, Recipe, Toolchain
 from cpubisect.builders.carry import carry_out
 from cpubisect.builders.catalog import builder_of
 from cpubisect.builders.libraries import libraries
@@ -91,19 +91,29 @@ class Bench:
             raise
         except UserError as reason:
             raise Unobservable(reason.problem) from reason
-        tried_here = {build.id for build, _ in self.store.builds(self.owner)}
-        for row in self.store.builds_of_recipe(recipe.key()):
-            kept = row.artifact is not None and self.artifacts.path(row.artifact) is not None
+        own = {build.id for build, _ in self.store.builds(self.owner, [sha])}
+        # Its own come first: the probes there are belong to them.
+        rows = sorted(self.store.builds_of_recipe(recipe.key()), key=lambda row: row.id in own, reverse=True)
+        lost = None
+        for row in rows:
             # Another one's failure may have been the host's: a missing package, since installed.
-            if kept or (row.outcome != Outcome.BUILT and row.id in tried_here):
+            failed = row.outcome != Outcome.BUILT and row.id in own and lost is None
+            usable = self.binary(row) is not None if row.artifact else failed
+            if usable and lost and row.artifact and row.code and row.code == lost.code:
+                self.store.put_back(lost.id, row.artifact)
+                row = replace(lost, artifact=row.artifact)
+            if usable:
                 self.store.use_build(self.owner, row.id)
                 self.tell(events.BuildReused(sha=sha, outcome=row.outcome))
                 return row
-        return self.make(recipe)
+            if row.id in own and row.outcome == Outcome.BUILT:
+                lost = lost or row
+        return self.make(recipe, lost)
 
-    def make(self, recipe: Recipe) -> BuildRow:
-        """Build by a recipe, and keep what came of it; raises UserError if the disk is full or a library is not to be
-        had."""
+    def make(self, recipe: Recipe, lost: BuildRow | None = None) -> BuildRow:
+        """Build by a recipe, and keep what came of it; if that has the code of a build whose artifact was `lost`, as
+        that one's. Raises UserError if the disk is full, a library is not to be had, or what was built before cannot be
+        built now."""
         self.provide(recipe)
         started, sha = time.time(), recipe.commit
         log = self.home.logs / f"build-{sha[:12]}-{recipe.key()[:8]}-{int(started)}.log"
@@ -120,20 +130,34 @@ class Bench:
             )
             self.check_disk(sha, result.outcome, result.first_error)
             digest = self.artifacts.put(result.output) if result.output else None
-        row = self.store.add_build(self.owner, replace(result, output=None), digest, started)
+        row = self._recorded(replace(result, output=None), digest, started, lost)
         self.artifacts.prune(DEFAULT_LIMIT_BYTES, self.store.artifacts_in_use())
         self.tell(
             events.BuildFinished(
                 sha=sha,
                 outcome=row.outcome,
-                wall_seconds=row.wall_seconds,
+                wall_seconds=result.wall_seconds,
                 first_error=row.first_error,
-                cache_hits=row.cache_hits,
-                cache_misses=row.cache_misses,
+                cache_hits=result.cache_hits,
+                cache_misses=result.cache_misses,
                 repairs=len(row.repairs),
             )
         )
         return row
+
+    def _recorded(self, result: BuildResult, digest: str | None, started: float, lost: BuildRow | None) -> BuildRow:
+        """What the store has of a build that has just ended; raises UserError if it ended well before."""
+        if lost is None:
+            return self.store.add_build(self.owner, result, digest, started)
+        if digest is None:
+            raise UserError(
+                f"{lost.sha[:12]} was built before and cannot be built now ({result.first_error or result.outcome})",
+                f"see {result.log}; `{self.again}` goes on",
+            )
+        if result.code != lost.code and digest != lost.artifact:
+            return self.store.add_build(self.owner, result, digest, started)
+        self.store.put_back(lost.id, digest)
+        return replace(lost, artifact=digest)
 
     def settings(self) -> BuildSettings:
         """What every build here has."""
@@ -172,9 +196,15 @@ class Bench:
             )
 
     def binary(self, build: BuildRow, link: int = 0) -> Path | None:
-        """Where the artifact of a build or of its redraw is; None if it was pruned or never made."""
+        """Where the artifact of a build or of its redraw is; None if it was pruned, never made, or is no longer what
+        was kept: then it is thrown away, and that is told."""
         digest = self.store.links(build.id).get(link) if link else build.artifact
-        return self.artifacts.path(digest) if digest else None
+        found = self.artifacts.path(digest) if digest else None
+        if digest is None or found is None or self.artifacts.sound(digest):
+            return found
+        self.artifacts.discard(digest)
+        self.tell(events.ArtifactDamaged(sha=build.sha, digest=digest))
+        return None
 
     @cached_property
     def artifacts(self) -> Artifacts:
@@ -182,9 +212,9 @@ class Bench:
         return Artifacts(self.home.artifacts)
 
     def probe(self, build: BuildRow, purpose: Purpose, test: Test, parameters: Mapping[str, str]) -> bool:
-        """One probe more, kept whatever becomes of it; False if it failed. Raises UserError if the build's artifact is
-        gone."""
-        sha = build.sha
+        """One probe more, kept whatever becomes of it; False if it failed. An artifact that is gone or damaged is made
+        anew before; raises UserError if it is another one then."""
+        sha, build = build.sha, self._at_hand(build, purpose)
         with only_probe(self.home), scratch(self.home.work) as work:
             request = self._request(build, purpose, test, parameters, work)
             self.tell(events.ProbeStarted(sha=sha, purpose=str(purpose)))
@@ -213,6 +243,21 @@ class Bench:
             told = replace(told, values=values, note=samples.note)
         self.tell(told)
         return error is None
+
+    def _at_hand(self, build: BuildRow, purpose: Purpose) -> BuildRow:
+        """A build with its artifact on the disk; raises UserError if the recipe makes another one now."""
+        if purpose.link or self.binary(build) is not None:
+            return build
+        ((now, _),) = self.store.builds(self.owner, build=build.id)
+        if now.artifact != build.artifact and self.binary(now) is not None:
+            return now
+        made = self.make(self.recipe(build.sha), build)
+        if made.id != build.id:
+            raise UserError(
+                f"{build.sha[:12]} was lost, and is another program when it is built now",
+                f"was a compiler or a library changed? `{self.again}` measures it anew",
+            )
+        return made
 
     def _request(
         self, build: BuildRow, purpose: Purpose, test: Test, parameters: Mapping[str, str], work: Path

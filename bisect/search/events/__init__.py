@@ -8,6 +8,7 @@ from cpubisect.search.events.comparing import Compared, Comparing, LeftOut, Roun
 from cpubisect.search.events.ending import Answered, Attached, Attaching, Stopped
 from cpubisect.search.events.event import AnEvent, Entry, Event, Latest, Notice, Progress, Unknown, Watch, span
 from cpubisect.search.events.measuring import (
+    ArtifactDamaged,
     BuildFinished,
     BuildReused,
     BuildStarted,
@@ -46,6 +47,7 @@ __all__ = [
     "KINDS",
     "AnEvent",
     "Answered",
+    "ArtifactDamaged",
     "Attached",
     "Attaching",
     "BuildFinished",

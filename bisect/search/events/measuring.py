@@ -43,6 +43,21 @@ class BuildReused(_OfBuild):
 
 
 @dataclass(frozen=True)
+class ArtifactDamaged(_OfBuild):
+    """What was kept of a build, or of a redraw of it, is no longer what was put there: it was thrown away. `digest` is
+    what it should have had."""
+
+    kind = "artifact-damaged"
+    digest: str = ""
+
+    def _sentence(self) -> str:
+        return (
+            f"{self.sha[:12]}: its kept build {self.digest[:12]} has changed on the disk and was thrown away; "
+            "it is built anew"
+        )
+
+
+@dataclass(frozen=True)
 class BuildFinished(_OfBuild):
     """A build has ended; compiles are counted as ccache does, `repairs` are changes that made it compile."""
 
