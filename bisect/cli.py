@@ -20,7 +20,7 @@ from cpubisect.attach.command import AttachCommand
 from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import COUNTERS, Counter, Simulation, digits
-from cpubisect.command import Commands, pairs
+from cpubisect.command import INTERRUPTED, Commands, pairs
 from cpubisect.compare import compare_command
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.records.lifecycle import RESUMABLE
@@ -28,12 +28,12 @@ from cpubisect.records.registry import Registry
 from cpubisect.records.store import LARGEST_ID
 from cpubisect.report.form import Form
 from cpubisect.search.question import Find, MetricChoice
+from cpubisect.upkeep import store_group
 
 if TYPE_CHECKING:
     from cpubisect.attach.ticket import Post
 
 CANCELLED = 4
-INTERRUPTED = 130
 WIDE = 200
 """Columns of a table that is not printed to a terminal."""
 
@@ -422,6 +422,7 @@ def suspects(bisection: int | None, inside: str, limit: int, as_json: bool) -> N
 
 
 main.add_command(compare_command)
+main.add_command(store_group)
 
 
 @main.command()

@@ -9,8 +9,10 @@ from typing import Any
 import click
 
 from cpubisect.base.errors import UserError
+from cpubisect.base.home import Home
 
 BAD_INPUT = 2
+INTERRUPTED = 130
 
 
 class Commands(click.Group):
@@ -53,6 +55,25 @@ def _in_one_line() -> Iterator[None]:
     except UserError as error:
         click.echo(f"bisect: {error}", err=True)
         sys.exit(BAD_INPUT)
+    except (click.exceptions.Exit, click.Abort):
+        raise
+    except KeyboardInterrupt:
+        click.echo("bisect: interrupted", err=True)
+        sys.exit(INTERRUPTED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except Exception:
+        if not (damage := _damage()):
+            raise
+        click.echo(f"bisect: {damage}", err=True)
+        sys.exit(BAD_INPUT)
+
+
+def _damage() -> str:
+    """One line about a damaged store, which may be why anything went wrong; empty if it is sound."""
+    from cpubisect.records.health import problems
+
+    store = Home.locate().store
+    found = problems(store)
+    return f"the store {store} is damaged ({found[0]}): `bisect store repair` saves what can be read" if found else ""

@@ -11,11 +11,11 @@ import click
 from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import COUNTERS, Counter
-from cpubisect.command import pairs
+from cpubisect.command import INTERRUPTED, pairs
 from cpubisect.report.comparing.form import TableForm
 from cpubisect.search.comparing.question import ALL, GROUP_WORDS, ROUNDS, numbers_of_clients
 
-INTERRUPTED, CANCELLED = 130, 4
+CANCELLED = 4
 MOST_ROUNDS = 100
 
 

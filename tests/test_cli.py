@@ -20,7 +20,7 @@ from cpubisect.records.store import Store
 from cpubisect.service import ask as asking
 
 COMMANDS = ["start", "list", "status", "log", "suspects", "resume", "cancel", "report"]
-COMMANDS += ["artifacts", "tests", "doctor", "serve", "worker", "attach", "compare"]
+COMMANDS += ["artifacts", "tests", "doctor", "serve", "worker", "attach", "compare", "store"]
 
 
 def bisect(*words: str) -> Result:

@@ -16,13 +16,19 @@ class Home:
     root: Path
 
     @classmethod
-    def open(cls) -> "Home":
-        """`$CPUBISECT_HOME`, else the user's data directory; raises UserError if it cannot be written."""
+    def locate(cls) -> "Home":
+        """`$CPUBISECT_HOME`, else the user's data directory, whether it is there or not."""
         named = os.environ.get("CPUBISECT_HOME")
-        root = Path(named).absolute() if named else user_data_path("cpubisect")
-        home = cls(root)
+        return cls(Path(named).absolute() if named else user_data_path("cpubisect"))
+
+    @classmethod
+    def open(cls) -> "Home":
+        """The one that `locate` finds, made if need be; raises UserError if it cannot be written."""
+        home = cls.locate()
+        root = home.root
+        home._make_cache()
         try:
-            for folder in (home.repositories, home.ccache, home.artifacts, home.libraries, home.logs, home.work):
+            for folder in (home.repositories, home.artifacts, home.libraries, home.logs, home.work):
                 folder.mkdir(parents=True, exist_ok=True)
             probe = root / f".writable-{os.getpid()}"
             probe.write_bytes(b"x" * 4096)
@@ -34,10 +40,30 @@ class Home:
             ) from error
         return home
 
+    def _make_cache(self) -> None:
+        """Raises UserError, with the name that was given, if the compiler cache cannot be a directory."""
+        try:
+            self.ccache.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            if not os.environ.get("CCACHE_DIR"):
+                raise UserError(
+                    f"cannot write to {self.root} ({error.strerror})",
+                    "free space there, or set CPUBISECT_HOME to a writable directory",
+                ) from error
+            why = "it is no directory" if self.ccache.exists() else error.strerror
+            raise UserError(
+                f"cannot keep the compiler cache in {self.ccache} ({why})", "set CCACHE_DIR to a directory, or unset it"
+            ) from error
+
     @property
     def store(self) -> Path:
         """The SQLite file."""
         return self.root / "store.sqlite"
+
+    @property
+    def backups(self) -> Path:
+        """Copies of the store, and what was left of damaged ones."""
+        return self.root / "backups"
 
     @property
     def repositories(self) -> Path:

@@ -2,21 +2,27 @@
 
 import contextlib
 import json
+import os
 import sqlite3
 import threading
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from cpubisect.base.errors import UserError
-from cpubisect.records import schema
+from cpubisect.base.locks import wait_for
+from cpubisect.records import backups, schema
 from cpubisect.records.purpose import Purpose
 
 PATIENCE_S = 60.0
 """How long one waits for a lock that another process holds."""
 
 PRAGMAS = ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON")
+
+UNREADABLE = (sqlite3.Error, ValueError, RecursionError, zlib.error)
+"""What reading a row can raise whose bytes are not what was written."""
 
 # Columns of this type are read as what their text says; the text `null`, written by earlier versions, is None.
 sqlite3.register_converter("JSON", json.loads)
@@ -28,18 +34,18 @@ class Database:
     at a time among all processes (SQLite's own lock)."""
 
     def __init__(self, path: Path) -> None:
-        """Open and migrate; raises UserError if the file cannot be used."""
+        """Open and migrate, an older file after a backup; raises UserError if the file cannot be used."""
         self.path = path
         self._lock = threading.Lock()
         self._idle: list[sqlite3.Connection] = []
         try:
+            _make(path)
             with self.connection() as connection:
+                if 0 < schema.version_of(connection) < len(schema.MIGRATIONS):
+                    backups.keep_one_of(path, before=len(schema.MIGRATIONS))
                 schema.migrate(connection)
-        except (sqlite3.Error, ValueError) as error:
-            raise UserError(
-                f"cannot use the store {path} ({error})",
-                "move the file away, or set CPUBISECT_HOME elsewhere",
-            ) from error
+        except (*UNREADABLE, OSError) as error:
+            raise unfit(f"cannot use the store {path}", error) from error
 
     def close(self) -> None:
         """Close all connections that are not in use."""
@@ -53,7 +59,7 @@ class Database:
         try:
             connection = self._idle.pop()
         except IndexError:
-            connection = _open(self.path)
+            connection = connect(self.path)
         try:
             yield connection
         except BaseException:
@@ -70,15 +76,55 @@ class Database:
                 yield connection
                 connection.commit()
         except sqlite3.Error as error:
-            raise UserError(
-                f"cannot write to the store {self.path} ({error})",
-                "free space there and run `bisect resume`; everything finished before is kept",
-            ) from error
+            raise unfit(f"cannot write to the store {self.path}", error) from error
 
     def read(self, sql: str, *parameters: Any) -> list[sqlite3.Row]:
-        """The rows of one SELECT over `schema`'s tables, all of one moment; JSON columns are decoded."""
-        with self.connection() as connection:
-            return connection.execute(sql, parameters).fetchall()
+        """The rows of one SELECT over `schema`'s tables, all of one moment; JSON columns are decoded. Raises UserError
+        if the file is damaged."""
+        try:
+            with self.connection() as connection:
+                return connection.execute(sql, parameters).fetchall()
+        except UNREADABLE as error:
+            raise unfit(f"cannot read the store {self.path}", error) from error
+
+
+def unfit(problem: str, error: BaseException) -> UserError:
+    """What to do about a store that failed in some way."""
+    name = str(getattr(error, "sqlite_errorname", ""))
+    if isinstance(error, schema.FromFuture):
+        hint = "use the program that wrote it, or set CPUBISECT_HOME elsewhere"
+    elif name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        hint = "another process holds it: wait for that, or end it, and try again"
+    elif name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")) or isinstance(error, OSError):
+        hint = "make it a file that can be written, or set CPUBISECT_HOME elsewhere"
+    elif name.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
+        hint = "free space there and run `bisect resume`; everything finished before is kept"
+    else:
+        hint = "`bisect store check` says what is wrong, `bisect store repair` saves what can be read"
+    return UserError(f"{problem} ({error})", hint)
+
+
+def _make(path: Path) -> None:
+    """A new store where there is no file, in one step: one that is empty was not left by us. Raises ValueError."""
+    if path.exists() and path.stat().st_size:
+        return
+    if path.is_dir():
+        raise IsADirectoryError("it is a directory")
+    with wait_for(path.with_name(f".{path.name}.lock")):
+        if path.exists():
+            if not path.stat().st_size:
+                raise ValueError("the file is empty")
+            return
+        fresh = path.with_name(f".{path.name}-{os.getpid()}")
+        fresh.unlink(missing_ok=True)
+        connection = connect(fresh)
+        try:
+            schema.migrate(connection)
+            connection.close()
+            fresh.rename(path)
+        finally:
+            connection.close()
+            fresh.unlink(missing_ok=True)
 
 
 def listed(values: Iterable[int | str]) -> str:
@@ -117,8 +163,8 @@ def _stored(row: Mapping[str, Any]) -> list[Any]:
     return [json.dumps(value) if isinstance(value, Mapping | list | tuple) else value for value in row.values()]
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    # It begins no transaction by itself, and threads use it one after another.
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection that begins no transaction by itself, and that threads may use one after another."""
     connection = sqlite3.connect(
         path,
         timeout=PATIENCE_S,

@@ -324,15 +324,24 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
 """Applied in order, each once; the count of those applied is SQLite's `user_version`. Append, never edit."""
 
 
+class FromFuture(ValueError):
+    """A newer program has migrated the file."""
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """How many migrations were applied to a file, 0 if it is new."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring the file to the newest version, one transaction per step, on a connection that begins none by itself;
-    raises ValueError for a file from the future."""
+    raises FromFuture for a file from the future."""
     while True:
         # Another process may have made the same step until the lock is had.
         connection.execute("BEGIN IMMEDIATE")
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        version = version_of(connection)
         if version > len(MIGRATIONS):
-            raise ValueError(f"the store has version {version}, this program knows {len(MIGRATIONS)}")
+            raise FromFuture(f"the store has version {version}, this program knows {len(MIGRATIONS)}")
         if version < len(MIGRATIONS):
             MIGRATIONS[version](connection)
             connection.execute(f"PRAGMA user_version = {version + 1}")

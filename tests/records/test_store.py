@@ -238,8 +238,8 @@ def test_a_store_of_version_1_is_upgraded_and_keeps_what_it_held(tmp_path: Path)
     store.close()
     reopened = Store(path)
     assert [row.sha for row in reopened.suspects(5, "main")] == ["c0ffee"]
+    Store(tmp_path / "new.sqlite").close()
     with sqlite3.connect(path) as plain, sqlite3.connect(tmp_path / "new.sqlite") as new:
-        Store(tmp_path / "new.sqlite").close()
         for table in ("probes", "suspects"):
             columns = [{row[1:4] for row in file.execute(f"PRAGMA table_info({table})")} for file in (plain, new)]
             assert columns[0] == columns[1]
