@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from cpubisect.base.errors import UserError
+from cpubisect.base.errors import UserError, shortened
 from cpubisect.base.home import Home
 
 BAD_INPUT = 2
@@ -48,7 +48,7 @@ def _in_one_line() -> Iterator[None]:
     except click.exceptions.NoArgsIsHelpError:
         raise
     except click.UsageError as error:
-        problem = " ".join(error.format_message().split()).removesuffix(".")
+        problem = shortened(" ".join(error.format_message().split()).removesuffix("."))
         asked = error.ctx.command_path if error.ctx else "bisect"
         click.echo(f"bisect: {problem}: `{asked} --help` says more", err=True)
         sys.exit(BAD_INPUT)

@@ -37,6 +37,13 @@ def engines_with(name: str, engines: Sequence[Engine]) -> list[Engine]:
     return [e for e in engines if e.repository and any(test.name == name for test in tests_of(e))]
 
 
+def flags_of(engine: Engine, tests: Sequence[Test], given: Mapping[str, str]) -> dict[str, str]:
+    """Of the parameters that the user gave, those that a program must declare, with the flag that each is."""
+    workload = workload_of(engine)
+    named = {name: workload.flag(test, name) for name in given for test in tests if workload.accepts(test, name)}
+    return {name: flag for name, flag in named.items() if flag}
+
+
 def settings(
     engine: Engine, tests: Sequence[Test], given: Mapping[str, str], *, unsafe: bool = False
 ) -> dict[str, dict[str, str]]:

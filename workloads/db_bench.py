@@ -54,7 +54,7 @@ from cpubisect.workloads.counters.hardware import recorder
 from cpubisect.workloads.db_bench_command import CommandLines, accepts, number, parse_load
 from cpubisect.workloads.db_bench_flags import refusal
 from cpubisect.workloads.db_bench_tests import SHAPES, TESTS
-from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, Test, Workload
+from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, SettingRefused, Test, Workload
 
 _RUN_TIMEOUT_S = 1800.0
 _RESULT = re.compile(r"^(\w+) *: +([\d.]+) micros/op (\d+) ops/sec", re.MULTILINE)
@@ -64,6 +64,8 @@ _TELLING = re.compile(
     r"unimplemented|usage:",
     re.IGNORECASE,
 )
+_REFUSES = re.compile(r"unknown (command line )?(flag|option)|(illegal|invalid|bad) (value|flag)", re.IGNORECASE)
+_SOURCE = re.compile(r"(^|/)[^/\n]*bench[^/\n]*\.(c|cc|cpp|h)$")
 _Read = TypeVar("_Read")
 _NOISE = re.compile(r"^(\.\.\. finished|==\d+==|--\d+--|Set seed to|DB path:)")
 
@@ -81,6 +83,14 @@ class DbBench:
     def refusal(self, test: Test, name: str) -> str:
         """What speaks against a user's setting a flag; empty for a parameter of the test and for harmless flags."""
         return "" if name in test.parameters else refusal(name)
+
+    def flag(self, test: Test, name: str) -> str:
+        """The flag, without the phase that it is for."""
+        return "" if name in test.parameters else name.rpartition(".")[2]
+
+    def declares(self, path: str) -> bool:
+        """The sources of the benchmark: `tools/db_bench_tool.cc`, `db/db_bench.cc` and the like."""
+        return _SOURCE.search(path) is not None
 
     def check(self, test: Test, parameters: Mapping[str, str]) -> None:
         """Raises UserError if a parameter of a test has a value that makes no sense."""
@@ -102,7 +112,16 @@ class DbBench:
         """
         started = time.monotonic()
         runs = _Runs.of(request)
-        runs.load()
+        try:
+            runs.load()
+            return self._measured(runs, request, started)
+        except ProbeError as failure:
+            own = {name: text for name, text in request.parameters.items() if request.test.parameters.get(name) != text}
+            if name := refused_flag(str(failure), own):
+                raise SettingRefused(f"db_bench refuses {name}={own[name]}: {failure}", failure.log) from failure
+            raise
+
+    def _measured(self, runs: "_Runs", request: ProbeRequest, started: float) -> Samples:
         values: dict[str, tuple[float, ...]] = {}
         counted = PerOperation(0.0, {}, {}, {})
         counter = counter_for(request)
@@ -242,6 +261,14 @@ class _Runs:
                 f"{self.lines.shape.benchmark}: none of the keys was found: the database is empty", self.log
             )
         return qps
+
+
+def refused_flag(message: str, given: Mapping[str, str]) -> str:
+    """The parameter among those `given` that a failed run's message says is unknown or has a wrong value; empty if it
+    says that of none."""
+    if not _REFUSES.search(message):
+        return ""
+    return next((name for name in given if re.search(rf"\b{re.escape(name.rpartition('.')[2])}\b", message)), "")
 
 
 def parse_qps(output: str, benchmark: str) -> float | None:

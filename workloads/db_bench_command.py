@@ -26,6 +26,12 @@ class Unit(Enum):
     PASSES = "passes"
 
 
+LARGEST = 2**31 - 1
+"""Rows, clients and the like: db_bench's keys go further, but 2,000 million of them are 200 GB and more."""
+
+_MOST_DIGITS = len(str(LARGEST))
+
+
 @dataclass(frozen=True)
 class Shape:
     """How a test runs: `benchmark` is db_bench's name for it; `background` says that a thread writes meanwhile; `then`
@@ -47,7 +53,7 @@ class Span:
     @classmethod
     def parse(cls, name: str, text: str) -> "Span":
         """Read `LOW,HIGH`; raises UserError for anything else."""
-        match = re.fullmatch(r"\s*(\d+)\s*,\s*(\d+)\s*", text)
+        match = re.fullmatch(rf"\s*(\d{{1,{_MOST_DIGITS}}})\s*,\s*(\d{{1,{_MOST_DIGITS}}})\s*", text, re.ASCII)
         if match is None or not 0 < int(match[1]) < int(match[2]):
             raise UserError(f"parameter {name} must be LOW,HIGH with 0 < LOW < HIGH, not {text!r}")
         return cls(int(match[1]), int(match[2]))
@@ -78,8 +84,8 @@ def accepts(test: Test, name: str) -> bool:
 def number(parameters: Mapping[str, str], name: str, least: int = 1) -> int:
     """A parameter that must be a whole number; raises UserError if it is not, or below `least`."""
     text = parameters[name]
-    if not text.isdecimal() or int(text) < least:
-        raise UserError(f"parameter {name} must be a number from {least}, not {text!r}")
+    if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS and least <= int(text) <= LARGEST):
+        raise UserError(f"parameter {name} must be a number from {least} to {LARGEST}, not {text!r}")
     return int(text)
 
 
@@ -88,7 +94,7 @@ def parse_load(text: str) -> tuple[Step, ...]:
     steps = []
     for word in filter(None, (part.strip() for part in text.split(","))):
         name, _, writes = word.partition(":")
-        if writes and not writes.isdigit():
+        if writes and not (writes.isascii() and writes.isdigit() and len(writes) <= _MOST_DIGITS):
             raise UserError(f"parameter load: {word!r} is not NAME or NAME:WRITES")
         steps.append(Step(name, int(writes or 0)))
     return tuple(steps)

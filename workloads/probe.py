@@ -21,6 +21,10 @@ class ProbeError(Exception):
         self.log = log
 
 
+class SettingRefused(ProbeError):
+    """What is probed refuses a setting that the user gave; the message says which, and its own words."""
+
+
 @dataclass(frozen=True)
 class Test:
     """A named workload: `group` as in the catalogue; `parameters` are its settings with their defaults; counts of one
@@ -96,6 +100,13 @@ class Workload(Protocol):
     def refusal(self, test: Test, name: str) -> str:
         """Why a user may give the test a parameter of that name only after saying that it need not be safe: "is about
         files", say. Empty if it cannot do more than change what is measured."""
+
+    def flag(self, test: Test, name: str) -> str:
+        """What a parameter that the user may give is called where the program declares it; empty if it is one of the
+        test's own, or only the program itself can tell what it knows."""
+
+    def declares(self, path: str) -> bool:
+        """Whether the file at a path of a tree is one in which flags of the program are declared."""
 
     def check(self, test: Test, parameters: Mapping[str, str]) -> None:
         """Raises UserError if a parameter of the test has a value that makes no sense."""

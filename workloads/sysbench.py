@@ -24,8 +24,8 @@ beside it. If they miss their rate, the `note` says so.
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self, TypeVar
@@ -56,7 +56,7 @@ from cpubisect.workloads.mysql.script import WRITES_PER_SECOND, Script
 from cpubisect.workloads.mysql.server import DATABASE, Server
 from cpubisect.workloads.mysql.settings import option_words, pinned, sizes
 from cpubisect.workloads.mysql.tests import SCRIPTS, TESTS
-from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, Test, Workload
+from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, SettingRefused, Test, Workload
 
 DISPATCH = "dispatch_command*"
 """The function that runs one statement after it was read from the connection: so named in every MySQL and MariaDB."""
@@ -65,6 +65,11 @@ DISPATCH = "dispatch_command*"
 _EVEN_UNDO = ("--loose-innodb_undo_logs=1", "--loose-innodb_rollback_segments=1")
 _RUN_TIMEOUT_S = 3600.0
 _OWN_VARIABLES = frozenset({"server_uuid", "server_uid", "timestamp"})
+_REFUSES = re.compile(
+    r"unknown (variable|option|suffix)|ambiguous option|cannot take an argument|requires an argument|"
+    r"(error|failed) .*sett?ing|(wrong|incorrect|invalid|unknown) .*value",
+    re.IGNORECASE,
+)
 _SERVER_OPTION = re.compile(rf"{re.escape(SERVER_PREFIX)}[a-z][\w-]*")
 
 _Name = TypeVar("_Name", str, tuple[str, str])
@@ -84,6 +89,14 @@ class Sysbench:
         """What speaks against a user's setting an option of the server; empty for what is known to be harmless."""
         return "" if name in test.parameters else refusal(name.removeprefix(SERVER_PREFIX))
 
+    def flag(self, test: Test, name: str) -> str:
+        """None is known before a server was asked: plugins declare their own, by names that are put together."""
+        return ""
+
+    def declares(self, path: str) -> bool:
+        """No file is looked at."""
+        return False
+
     def check(self, test: Test, parameters: Mapping[str, str]) -> None:
         """Raises UserError if a parameter of a test has a value that makes no sense, or leaves it too few rows."""
         script = SCRIPTS[test.name]
@@ -100,7 +113,7 @@ class Sysbench:
     def variables(self, request: ProbeRequest) -> Mapping[str, str]:
         """Those of a server on an empty data directory; takes some seconds. Raises ProbeError if it does not start,
         UserError for an unfit parameter."""
-        with short_directory(request.scratch) as sockets:
+        with short_directory(request.scratch) as sockets, _telling_refusals(request):
             servers = _Servers.of(request, sockets)
             # Where a probe's server has its files, so that variables with paths are the same.
             place = servers.place("clock")
@@ -116,7 +129,7 @@ class Sysbench:
         commands: list[str] = []
         notes: list[str] = []
         counter = counter_for(request)
-        with short_directory(request.scratch) as sockets:
+        with short_directory(request.scratch) as sockets, _telling_refusals(request):
             servers = _Servers.of(request, sockets)
             loaded, variables = _load(servers)
             if isinstance(counter, HeavyCounter):
@@ -140,6 +153,29 @@ class Sysbench:
             calls=counted.calls,
             note="; ".join(filter(None, notes)),
         )
+
+
+def refused_option(message: str, given: Mapping[str, str]) -> str:
+    """The name among the options `given` to a server by the user that its message says it does not take, or not with
+    that value; empty if it says that of none."""
+    if not _REFUSES.search(message):
+        return ""
+    said = message.replace("-", "_")
+    return next((name for name in given if re.search(rf"(?<![a-z0-9]){name.replace('-', '_')}(?![a-z0-9_])", said)), "")
+
+
+@contextmanager
+def _telling_refusals(request: ProbeRequest) -> Iterator[None]:
+    """A server that does not start for an option of the user's is told as that: raises SettingRefused."""
+    try:
+        yield
+    except ProbeError as failure:
+        given = Plan.read(request.parameters).overrides
+        if name := refused_option(str(failure), given):
+            raise SettingRefused(
+                f"the server refuses {SERVER_PREFIX}{name}={given[name]}: {failure}", failure.log
+            ) from failure
+        raise
 
 
 @dataclass(frozen=True)

@@ -140,8 +140,23 @@ class Repository:
         return int(process.returncode), cast(bytes, output), cast(bytes, error)
 
 
+LONGEST_NAME = 1000
+"""Characters of a name: git keeps none that is longer than a path, and nobody types a longer one."""
+
+_SEARCHES = re.compile(r"^:|\^\{/")
+"""What git looks up in the index or finds by reading messages: in a large history it reads for minutes."""
+
+
 def checked_name(name: str) -> str:
-    """`name` as it is; raises UserError if it is empty, looks like an option, or holds control characters."""
+    """`name` as it is; raises UserError if it is empty or too long, looks like an option, holds control characters, or
+    asks git to search."""
+    if len(name) > LONGEST_NAME:
+        raise UserError(f"{name} cannot be the name of a commit", "give a version, a tag, a branch or a sha")
+    if _SEARCHES.search(name):
+        raise UserError(
+            f"{name!r} asks git to search, which is not done here",
+            "name the commit itself: `git log --grep` or `git rev-parse` in the clone finds it",
+        )
     if not name or name.startswith(("-", "^")) or _CONTROL.search(name):
         raise UserError(f"{name!r} cannot be the name of a commit", "give a version, a tag, a branch or a sha")
     return name

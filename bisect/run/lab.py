@@ -158,6 +158,7 @@ class HostLab:
             simulations=self.question.simulations,
             profiled=self.question.metric.counted,
             flags=self.question.flags,
+            ends=frozenset((self.question.good_sha, self.question.bad_sha)),
         )
 
     def _draw(self, build: BuildRow, link: int) -> None:

@@ -1,5 +1,7 @@
 """From what the user typed to a question: finds the repository and engine, resolves names, checks everything first."""
 
+import difflib
+import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,9 +24,12 @@ from cpubisect.history.names import MOVING, Commit
 from cpubisect.search import events
 from cpubisect.search.events import Watch
 from cpubisect.search.question import Find, MetricChoice, Question
-from cpubisect.workloads.catalog import engines_with, find_test, settings, workload_of
+from cpubisect.workloads.catalog import engines_with, find_test, flags_of, settings, workload_of
 from cpubisect.workloads.counters.choice import choose, examine
 from cpubisect.workloads.host import tools
+from cpubisect.workloads.probe import Test
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,7 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
     parameters = settings(engine, tests, asked.given, unsafe=asked.unsafe_settings)
     ends = resolved(home, history, url, (asked.good, asked.bad), watch)
     good, bad = (commit.sha for commit in ends)
+    check_flags(engine, history, tests, asked.given, [(asked.good, good), (asked.bad, bad)])
     if history.candidates(good, bad).fork is None and asked.both_sides:
         raise UserError(
             f"{asked.good} lies on the way to {asked.bad}: there is no other side to search", "leave out --both-sides"
@@ -99,6 +105,28 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
         both_sides=asked.both_sides,
         unsafe_settings=asked.unsafe_settings,
     )
+
+
+def check_flags(
+    engine: Engine,
+    history: History,
+    tests: Sequence[Test],
+    given: Mapping[str, str],
+    commits: Sequence[tuple[str, str]],
+) -> None:
+    """Raises UserError for a setting that the program of one of some commits, given with their names, does not declare:
+    its probes would fail, which says nothing of the commit. Only what can be read in the tree is known."""
+    flags = flags_of(engine, tests, given)
+    declares = workload_of(engine).declares
+    for name, sha in commits if flags else ():
+        tree = history.tree(sha)
+        sources = [tree.text(path) or "" for path, plain in history.files(sha).items() if plain and declares(path)]
+        known = {word for text in sources for word in _WORD.findall(text)}
+        for setting, flag in flags.items() if sources else ():
+            if flag not in known:
+                near = difflib.get_close_matches(flag, known, n=3)
+                hint = f"did you mean {', '.join(near)}?" if near else "leave it out"
+                raise UserError(f"{name} has no flag {flag!r}, which --set {setting}={given[setting]} would give", hint)
 
 
 def _tell_progress(watch: Watch, text: str) -> None:

@@ -22,7 +22,7 @@ from cpubisect.run.bench.rounds import measure_rounds
 from cpubisect.search import events
 from cpubisect.search.comparing.question import LEAST_SIDES, MOST_SIDES, ROUNDS, Asked, Row, Side, in_groups
 from cpubisect.search.events import Event, Watch
-from cpubisect.service.ask import look_for_programs, opened, resolved
+from cpubisect.service.ask import check_flags, look_for_programs, opened, resolved
 from cpubisect.service.launch import stoppable
 from cpubisect.workloads.catalog import find_test, settings, tests_of
 from cpubisect.workloads.counters.choice import choose, examine
@@ -66,6 +66,7 @@ def check(comparisons: Comparisons, wanted: Compare, watch: Watch) -> Asked:
     commits = resolved(comparisons.home, history, url, wanted.versions, watch)
     sides = tuple(Side(name, commit.sha) for name, commit in zip(wanted.versions, commits, strict=True))
     _check_apart(sides)
+    check_flags(engine, history, tests, wanted.given, [(side.name, side.sha) for side in sides[:1]])
     toolchain = _toolchain(matrix, engine, history, sides, wanted.toolchain)
     find_ccache()
     return Asked(
@@ -227,5 +228,6 @@ def bench_of(comparisons: Comparisons, comparison: int, watch: Watch) -> tuple[B
         jobs=asked.jobs,
         simulations=asked.simulations,
         flags=asked.flags,
+        ends=frozenset((asked.sides[0].sha,)),
     )
     return bench, {name: find_test(engine, name) for name in asked.tests}

@@ -1,6 +1,7 @@
 """The form of `compiler-matrix.yaml`: its sections as models, and its errors with line and key."""
 
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -184,13 +185,17 @@ class MatrixFile(_Section):
     engines: Annotated[dict[str, EngineSection], Field(min_length=1)]
 
 
+MOST_BYTES = 4 << 20
+"""A matrix is some 30 kB; what is much larger is another file."""
+
+
 def read_matrix(path: Path) -> MatrixFile:
     """Read and check a matrix file; raises UserError with its name and line, and the key or what it names in vain.
 
     All scalars are taken as the text that stands there: a version 8.10 is not the number 8.1, `on` stays `on`.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _read(path).decode()
         root = yaml.compose(text, Loader=yaml.BaseLoader)
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}", "name the matrix file that is meant") from None
@@ -216,6 +221,18 @@ def read_matrix(path: Path) -> MatrixFile:
     for at, mistake in _misnamed(file):
         raise UserError(f"{path.name}:{lines[at]}: {mistake.problem}", mistake.hint)
     return file
+
+
+def _read(path: Path) -> bytes:
+    """The content of a regular file; raises OSError, and UserError for what is none or is too large."""
+    state = path.stat().st_mode
+    if not stat.S_ISREG(state) and not stat.S_ISDIR(state):
+        raise UserError(f"{path} is no regular file", "name the matrix file that is meant")
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise UserError(f"{path} is larger than {MOST_BYTES >> 20} MiB", "name the matrix file that is meant")
+    return content
 
 
 def _misnamed(file: MatrixFile) -> Iterator[tuple[KeyPath, UserError]]:

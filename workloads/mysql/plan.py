@@ -13,6 +13,12 @@ FIRST_SEED = 10
 SERVER_PREFIX = "mysqld."
 """A parameter `mysqld.NAME` gives the server the option `--NAME`."""
 
+LARGEST = 2**31 - 1
+"""Where numbers end: the key of a table is an INTEGER, and so are sysbench's own options."""
+
+MOST_CLIENTS = 500
+"""The server is started with 512 connections, a few of which are ours (`config/mysqld.yaml`)."""
+
 FRACTIONS = frozenset(("zipf-exponent",))
 """Parameters of scripts that need not be whole numbers."""
 
@@ -62,7 +68,13 @@ class Plan:
         return self.pin == "yes" or (self.pin == "auto" and not (timed and self.clients > 1))
 
     def check(self, script: Script) -> None:
-        """Raises UserError if a draining test would run out of rows, or miss some."""
+        """Raises UserError if there are more clients than connections, or a draining test would run out of rows, or
+        miss some."""
+        if self.clients > MOST_CLIENTS and "max_connections" not in self.overrides:
+            raise UserError(
+                f"{self.clients} clients are more than the server takes",
+                f"take {MOST_CLIENTS} at most, or set {SERVER_PREFIX}max_connections too",
+            )
         if not script.draining:
             return
         if self.tables > 1:
@@ -153,14 +165,14 @@ def check_values(script: Script, parameters: Mapping[str, str]) -> None:
 
 def _fraction(parameters: Mapping[str, str], name: str) -> None:
     text = parameters[name]
-    if not re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII) or float(text) <= 0:
+    if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text, re.ASCII) or float(text) <= 0:
         raise UserError(f"{name} is a number above 0, not {text!r}", f"for instance --set {name}=0.8")
 
 
 def _whole(parameters: Mapping[str, str], name: str) -> int:
     text = parameters[name]
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise UserError(f"{name} is a whole number from 1 on, not {text!r}", f"for instance --set {name}=1")
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST)) and 1 <= int(text) <= LARGEST):
+        raise UserError(f"{name} is a whole number from 1 to {LARGEST}, not {text!r}", f"for instance --set {name}=1")
     return int(text)
 
 

@@ -29,7 +29,7 @@ from cpubisect.run.measuring import Unobservable
 from cpubisect.search import events
 from cpubisect.search.events import Watch
 from cpubisect.workloads.catalog import workload_of
-from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, Test
+from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, SettingRefused, Test
 
 PROBE_ATTEMPTS = 2
 """So many failed probes in a row make a commit unobservable: a single one may be the host's fault."""
@@ -41,7 +41,7 @@ class Bench:
 
     `toolchain` is the compiler for all builds, None for the matrix's preference; `profiled` is the metric of profiles;
     `again` is the command that goes on after an interruption; `flags` are those that commits are compiled by;
-    `tell` takes what happens.
+    `tell` takes what happens; at the `ends` (shas) a setting that is refused is the user's matter, not the commit's.
     """
 
     owner: int
@@ -59,6 +59,7 @@ class Bench:
     simulations: tuple[Simulation, ...] = ()
     profiled: str = INSTRUCTIONS
     flags: Flags = Flags.PINNED
+    ends: frozenset[str] = frozenset()
     _libraries: dict[str, tuple[Library, ...]] = field(default_factory=dict, repr=False)
 
     def version(self, sha: str) -> Version:
@@ -213,7 +214,7 @@ class Bench:
 
     def probe(self, build: BuildRow, purpose: Purpose, test: Test, parameters: Mapping[str, str]) -> bool:
         """One probe more, kept whatever becomes of it; False if it failed. An artifact that is gone or damaged is made
-        anew before; raises UserError if it is another one then."""
+        anew before; raises UserError if it is another one then, or an end refuses a setting of the user's."""
         sha, build = build.sha, self._at_hand(build, purpose)
         with only_probe(self.home), scratch(self.home.work) as work:
             request = self._request(build, purpose, test, parameters, work)
@@ -223,6 +224,8 @@ class Bench:
             try:
                 samples = (asked if purpose.only_asks else measure)(self.engine, request)
             except ProbeError as failure:
+                if isinstance(failure, SettingRefused) and sha in self.ends and purpose.counts:
+                    raise UserError(str(failure), "leave that setting out: no commit is to blame for it") from failure
                 error = str(failure)
             seconds = time.monotonic() - began
         self.store.add_probe(
