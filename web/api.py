@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from flask import Blueprint, Response, jsonify, request, url_for
 from pydantic import BaseModel
+from werkzeug.exceptions import BadRequest
 
 from cpubisect.base.errors import UserError
 from cpubisect.base.plain import Plain
@@ -46,7 +47,7 @@ def blueprint(context: Context) -> Blueprint:
     def begin() -> Answer:
         if refusal := _refused(context):
             return refusal
-        started = start(registry, context.sources, context.clones, checked(request.get_json()))
+        started = start(registry, context.sources, context.clones, checked(_sent()))
         answer = _plain(started)
         answer.headers["Location"] = url_for("api.bisection", bisection=started.id)
         return answer, 201
@@ -127,6 +128,14 @@ def _plain(answer: BaseModel | Plain) -> Response:
     if isinstance(answer, Plain):
         return jsonify(answer.to_json())
     return Response(answer.model_dump_json(), mimetype="application/json")
+
+
+def _sent() -> object:
+    """What a request has for a body; answers 400 for what is no JSON, or nested deeper than anybody means."""
+    try:
+        return request.get_json()
+    except RecursionError:
+        raise BadRequest("the document is nested too deeply") from None
 
 
 def _number(name: str, default: int, least: int = 0) -> int:

@@ -7,6 +7,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from werkzeug.routing import IntegerConverter, Map
 
 from cpubisect.base.errors import Missing, UserError
+from cpubisect.records.health import problems
 from cpubisect.records.store import LARGEST_ID
 from cpubisect.web import api, comparing, formats, pages, security
 from cpubisect.web.context import Context
@@ -56,6 +57,13 @@ def create_app(context: Context) -> Flask:
     @app.errorhandler(UserError)
     def user_error(error: UserError) -> tuple[Response | str, int]:
         return _problem(error.problem, error.hint, 404 if isinstance(error, Missing) else 422)
+
+    @app.errorhandler(Exception)
+    def other_error(error: Exception) -> tuple[Response | str, int]:
+        # Rows that hold other data than we wrote may fail anywhere.
+        if not (found := problems(context.registry.home.store)):
+            raise error
+        return _problem(f"the store is damaged ({found[0]})", "`bisect store repair` saves what can be read", 503)
 
     @app.errorhandler(HTTPException)
     def http_error(error: HTTPException) -> tuple[Response | str, int, dict[str, str]]:

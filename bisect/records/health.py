@@ -44,6 +44,14 @@ KINDS: Mapping[str, tuple[type, ...]] = {
 """What a column of each type may hold."""
 
 
+SHAPES: Mapping[str, type] = {
+    **dict.fromkeys(("host", "question", "asked", "owner", "verdict", "recipe", "parameters", "variables"), dict),
+    **dict.fromkeys(("because", "data"), dict),
+    **dict.fromkeys(("repairs", "compiled", "commands"), list),
+}
+"""What columns of JSON hold."""
+
+
 def problems(path: Path) -> list[str]:
     """What is wrong with a store, one line each and the first few only; nothing if it is sound or not there."""
     if not path.exists():
@@ -108,9 +116,9 @@ def column_types(connection: sqlite3.Connection, table: str) -> dict[str, str]:
 def why_not(table: str, row: Mapping[str, Any], types: Mapping[str, str], *, newest: bool) -> str:
     """Why a row, whose JSON is decoded, is none that we wrote; empty if it may be."""
     for name, value in row.items():
-        wanted = KINDS.get(types[name])
+        wanted = (SHAPES[name],) if types[name] == "JSON" and name in SHAPES else KINDS.get(types[name])
         if wanted and value is not None and not isinstance(value, wanted):
-            return f"{name} holds no {types[name].lower()}"
+            return f"{name} holds {type(value).__name__}, not {wanted[-1].__name__}"
         try:
             if value is None:
                 continue

@@ -79,7 +79,9 @@ class Lifecycle(ABC):
         return is_held(self._lock(number))
 
     def alone(self, number: int) -> AbstractContextManager[None]:
-        """Held by the process that works on one; entering raises UserError if another one holds it."""
+        """Held by the process that works on one; entering raises UserError if another one holds it. Raises Missing if
+        there is none with that id."""
+        self.row(number)
         taken = f"{self.kind} {number} is being {self.worked_on} by another process"
         return hold(self._lock(number), UserError(taken, self.shown.format(number)))
 
