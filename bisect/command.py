@@ -72,7 +72,7 @@ def _in_one_line() -> Iterator[None]:
 
 def _damage() -> str:
     """One line about a damaged store, which may be why anything went wrong; empty if it is sound."""
-    from cpubisect.records.health import problems
+    from cpubisect.records.care.health import problems
 
     store = Home.locate().store
     found = problems(store)

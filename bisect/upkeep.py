@@ -34,7 +34,7 @@ def check(as_json: bool) -> None:
       bisect store check
       bisect store check --json
     """
-    from cpubisect.records.health import problems
+    from cpubisect.records.care.health import problems
 
     store = Home.locate().store
     found = problems(store)
@@ -94,7 +94,7 @@ def repair(as_json: bool) -> None:
       bisect store repair
       bisect store repair --json
     """
-    from cpubisect.records import salvage
+    from cpubisect.records.care import salvage
 
     home = Home.locate()
     if not home.store.exists():

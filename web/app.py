@@ -7,7 +7,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from werkzeug.routing import IntegerConverter, Map
 
 from cpubisect.base.errors import Missing, UserError
-from cpubisect.records.health import problems
+from cpubisect.records.care.health import problems
 from cpubisect.records.store import LARGEST_ID
 from cpubisect.web import api, comparing, formats, pages, security
 from cpubisect.web.context import Context

@@ -21,6 +21,7 @@ from cpubisect.builders.shelf import Shelf
 from cpubisect.history.history import History
 from cpubisect.history.mirrors import is_url, mirror_of, refresh
 from cpubisect.history.names import MOVING, Commit
+from cpubisect.history.repository import checked_name
 from cpubisect.search import events
 from cpubisect.search.events import Watch
 from cpubisect.search.question import Find, MetricChoice, Question
@@ -61,6 +62,7 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
     for name in (asked.good, asked.bad):
         if name.startswith("-") or not name.strip():
             raise UserError(f"{name!r} is not a commit", "give a version, tag, branch or commit")
+        checked_name(name)
     simulations = asked.metric.simulations(asked.simulations)
     if asked.counter is not None or simulations:
         choose(examine(), asked.counter, simulations)

@@ -15,6 +15,7 @@ from cpubisect.base.scratch import remove_leftovers
 from cpubisect.builders.recipes.matrix import Matrix, locate_matrix
 from cpubisect.builders.recipes.toolchain import find_ccache, installed_toolchains
 from cpubisect.history.history import History
+from cpubisect.history.repository import checked_name
 from cpubisect.records.comparisons import Comparisons
 from cpubisect.records.lifecycle import RESUMABLE
 from cpubisect.run.bench.making import Bench
@@ -89,6 +90,7 @@ def _check_names(wanted: Compare) -> None:
     for name in wanted.versions:
         if name.startswith("-") or not name.strip():
             raise UserError(f"{name!r} is not a commit", "give versions, tags, branches or commits")
+        checked_name(name)
     if not LEAST_SIDES <= len(wanted.versions) <= MOST_SIDES:
         raise UserError(
             f"{len(wanted.versions)} versions cannot be compared",

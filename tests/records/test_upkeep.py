@@ -17,8 +17,9 @@ from cpubisect.base.errors import UserError
 from cpubisect.base.home import Home
 from cpubisect.base.locks import hold
 from cpubisect.cli import main
-from cpubisect.records import backups, database, salvage
-from cpubisect.records.health import MOST_PROBLEMS, problems
+from cpubisect.records import backups, database
+from cpubisect.records.care import salvage
+from cpubisect.records.care.health import MOST_PROBLEMS, problems
 from cpubisect.records.schema import MIGRATIONS
 from cpubisect.records.store import Store
 from cpubisect.search.events import Notice

@@ -76,6 +76,13 @@ def test_what_makes_no_sense_is_told_before_anything_is_built(
     assert Registry.open().store.read("SELECT * FROM bisections") == []
 
 
+@pytest.mark.parametrize("name", [":/Collect", "HEAD^{/Collect}", "v" * 100_000])
+@pytest.mark.parametrize("command", [["start"], ["compare"]])
+def test_names_are_looked_at_before_anything_is_cloned(home: Path, command: list[str], name: str) -> None:
+    assert "commit" in refused([*command, name, "v1.0.0", "--test", "seekrandom", "--engine", "rocksdb"])
+    assert not list(home.glob("repositories/*"))
+
+
 def test_a_comparison_is_checked_alike(home: Path, example: Generated) -> None:
     words = ["compare", "v1.0.0", "v1.4.0", "--test", "seekrandom", "--repo", str(example.path), "--set", "nonsense=1"]
     assert "v1.0.0 has no flag 'nonsense'" in refused(words)

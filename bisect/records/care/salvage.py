@@ -13,8 +13,8 @@ from typing import Any
 from cpubisect.base.errors import UserError
 from cpubisect.base.plain import Plain
 from cpubisect.records import backups, schema
+from cpubisect.records.care.health import column_types, problems, tables, why_not
 from cpubisect.records.database import UNREADABLE, connect
-from cpubisect.records.health import column_types, problems, tables, why_not
 
 MOST_READS = 50_000
 """So often a table is asked for a part of its rows: what lies in a damaged page is narrowed down to single rows."""
