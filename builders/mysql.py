@@ -1,4 +1,4 @@
-"""MySQL: `mysqld` alone, with what it takes to make a data directory and start it; nothing is installed.
+"""MySQL and MariaDB: `mysqld` alone, with what it takes to make a data directory and start it; nothing is installed.
 
 What `collect` leaves, and a workload can rely on:
 
@@ -34,7 +34,8 @@ from cpubisect.builders.trees.precompiled import compiled, prefix, prepare, shar
 from cpubisect.builders.trees.shop import Builder, CommandFailed, Shop
 
 _BISON = Tool("bison", "bison", "building MySQL")
-_SERVERS = ("runtime_output_directory/mysqld", "bin/mysqld", "sql/mysqld")
+_SERVERS = ("runtime_output_directory/mysqld", "bin/mysqld", "sql/mysqld", "sql/mariadbd")
+_TARGETS = ("mysqld", "mariadbd")
 _SHARES = ("share", "sql/share")
 _SCRIPTS = ("scripts/mysql_system_tables.sql", "scripts/mysql_system_tables_data.sql")
 
@@ -118,17 +119,23 @@ class _Cmake:
             plan.write_text(unoptimised(plan.read_text(), str(shop.tree), _SERVERS, shop.recipe.idle))
         if shop.recipe.precompiled and shop.recipe.toolchain.name.startswith("gcc"):
             directory = str(self.results(shop))
-            listing = run(["ninja", "-C", directory, "-t", "commands", "mysqld"], env=shop.environment)
+            listing = run(["ninja", "-C", directory, "-t", "commands", self._target(shop)], env=shop.environment)
             prepare(self._headers(shop), shared(compiled(listing.output, directory), str(shop.tree)))
 
     def compile(self, shop: Shop) -> None:
-        """Just the target `mysqld`: a quarter of everything."""
-        argv = ["ninja", "-C", str(self.results(shop)), f"-j{shop.settings.jobs}", "mysqld"]
+        """Just the server: a quarter of everything."""
+        argv = ["ninja", "-C", str(self.results(shop)), f"-j{shop.settings.jobs}", self._target(shop)]
         shop.run(argv, extra_environment=prefix(self._headers(shop)))
 
     def results(self, shop: Shop) -> Path:
         """The build directory."""
         return shop.tree / "build"
+
+    def _target(self, shop: Shop) -> str:
+        """What the server is called: MariaDB's has a name of its own from 10.5 on. The first name if there is none."""
+        plan = self.results(shop) / "build.ninja"
+        text = plan.read_text(errors="replace") if plan.exists() else ""
+        return next((name for name in _TARGETS if f"\nbuild {name}: phony" in text), _TARGETS[0])
 
     def _headers(self, shop: Shop) -> Path:
         """Where headers are that are compiled once."""
@@ -138,7 +145,7 @@ class _Cmake:
         """What ninja learnt from the compiler, and the sources of its other commands (ninja before 1.11 tells only
         the former)."""
         directory = self.results(shop)
-        for question in (("deps",), ("inputs", "mysqld")):
+        for question in (("deps",), ("inputs", self._target(shop))):
             argv = ["ninja", "-C", str(directory), "-t", *question]
             answer = run(argv, env=shop.environment)
             for line in answer.output.splitlines() if answer.ok else ():
@@ -205,7 +212,7 @@ _SYSTEMS: dict[str, _System] = {"cmake": _Cmake(), "autotools": _Autotools()}
 
 
 class MySqlServer:
-    """Builds the target `mysqld` by the recipe's system, `cmake` or `autotools`; its options are arguments of cmake
+    """Builds the server by the recipe's system, `cmake` or `autotools`; its options are arguments of cmake
     or configure."""
 
     systems: Mapping[str, Sequence[Tool]] = {
@@ -230,6 +237,8 @@ class MySqlServer:
         Header("google/protobuf/compiler/importer.h", "libprotoc-dev", "MySQL 8.0 and later"),
         Header("zstd.h", "libzstd-dev", "MySQL 8.0 and later"),
         Header("lz4.h", "liblz4-dev", "MySQL 8.0 and later"),
+        Header("pcre2.h", "libpcre2-dev", "MariaDB"),
+        Header("fmt/format.h", "libfmt-dev", "MariaDB"),
     )
 
     def configure(self, shop: Shop) -> None:

@@ -78,12 +78,15 @@ class History:
 
     def detect_engine(self, engines: Sequence[Engine]) -> Engine:
         """Find the engine by its version files in the tree of HEAD (without one: of the first branch), and use it from
-        now on; the first of `engines` that fits wins. Raises UserError if none does."""
+        now on. Of several that fit, as a fork and what it came from do, the one that asks most of a file wins, then the
+        first. Raises UserError if none does."""
         sha = self._repository.heads()[0][1]
-        for engine in engines:
-            if VersionReader(self._repository, engine.version_files).versions([sha])[sha] is not None:
-                self._set_engine(engine)
-                return engine
+        readers = ((engine, VersionReader(self._repository, engine.version_files)) for engine in engines)
+        fitting = [engine for engine, reader in readers if reader.versions([sha])[sha] is not None]
+        if fitting:
+            engine = max(fitting, key=lambda engine: max(len(file.patterns) for file in engine.version_files))
+            self._set_engine(engine)
+            return engine
         known = ", ".join(engine.name for engine in engines)
         raise UserError(f"{self.path} holds no engine known here at HEAD", f"say which: --engine ({known})")
 

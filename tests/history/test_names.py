@@ -12,6 +12,7 @@ from repositories import MYSQL, ROCKSDB, Story, git, mysql_version, rocksdb_vers
 from cpubisect.base.engine import VersionFile
 from cpubisect.base.errors import UserError
 from cpubisect.base.version import Version
+from cpubisect.builders.recipes.matrix import Matrix
 from cpubisect.history.history import History
 from cpubisect.history.names import Source
 from cpubisect.history.releases import Raise, VersionReader, nearest, ranked_raises
@@ -202,6 +203,15 @@ def test_the_engine_is_read_off_the_tree(tmp_path: Path, tagged: tuple[History, 
     git(tmp_path / "other", "checkout", "--quiet", "HEAD~1")
     with pytest.raises(UserError, match="--engine"):
         other.detect_engine([MYSQL, ROCKSDB])
+
+
+@pytest.mark.parametrize(("more", "expected"), [("", "mysql"), ("SERVER_MATURITY=stable\n", "mariadb")])
+def test_a_fork_is_told_from_what_it_came_from(tmp_path: Path, more: str, expected: str) -> None:
+    story = Story()
+    version = "MYSQL_VERSION_MAJOR=10\nMYSQL_VERSION_MINOR=11\nMYSQL_VERSION_PATCH=18\n"
+    story.commit({"VERSION": version + more})
+    story.write(tmp_path / "clone")
+    assert History(tmp_path / "clone").detect_engine(Matrix.load().engines()).name == expected
 
 
 def test_versions_by_file(tmp_path: Path) -> None:
