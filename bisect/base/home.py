@@ -18,8 +18,7 @@ class Home:
     @classmethod
     def open(cls) -> "Home":
         """`$CPUBISECT_HOME`, else the user's data directory; raises UserError if it cannot be written."""
-        named = os.environ.get("CPUBISECT_HOME")
-        root = Path(named).absolute() if named else user_data_path("cpubisect")
+        root = home_directory()
         home = cls(root)
         try:
             for folder in (home.repositories, home.ccache, home.artifacts, home.libraries, home.logs, home.work):
@@ -73,3 +72,9 @@ class Home:
     def running(self) -> Path:
         """Locks that say which bisections and which worker are running."""
         return self.root / "running"
+
+
+def home_directory() -> Path:
+    """Where that directory is, whether or not it is there."""
+    named = os.environ.get("CPUBISECT_HOME")
+    return Path(named).absolute() if named else user_data_path("cpubisect")
