@@ -8,6 +8,7 @@ from types import FrameType
 from waitress.server import BaseWSGIServer, MultiSocketServer, create_server
 
 from cpubisect.base.errors import UserError
+from cpubisect.base.sandbox.policy import Wish
 from cpubisect.records.registry import Registry
 from cpubisect.service.worker import Worker
 from cpubisect.web.app import create_app
@@ -33,8 +34,10 @@ def serve(
     token: str,
     repositories: Sequence[str],
     working: bool,
+    sandbox: Wish = Wish.REQUIRE,
 ) -> None:
-    """Listen until SIGINT or SIGTERM; `say` is told the address and what the worker does.
+    """Listen until SIGINT or SIGTERM; `say` is told the address and what the worker does, which runs things in a
+    `sandbox` as that says.
 
     Raises UserError if the address is not this host's or taken, needs a token, or a repository is wrong.
     """
@@ -48,7 +51,7 @@ def serve(
         raise UserError(f"cannot listen on {host} port {port} ({error})", "choose another --host or --port") from error
     shown = f"[{host}]" if ":" in host else host
     say(f"serving on http://{shown}:{_port(server)}/ (Ctrl-C ends it)")
-    worker = threading.Thread(target=_work, args=(registry, say, context.closing), daemon=True)
+    worker = threading.Thread(target=_work, args=(registry, say, context.closing, sandbox), daemon=True)
     if working:
         worker.start()
 
@@ -74,11 +77,11 @@ def _port(server: BaseWSGIServer | MultiSocketServer) -> int:
     return int((listening or server.effective_listen)[0][1])
 
 
-def _work(registry: Registry, say: Callable[[str], None], stop: threading.Event) -> None:
+def _work(registry: Registry, say: Callable[[str], None], stop: threading.Event, sandbox: Wish) -> None:
     told = ""
     while not stop.is_set():
         try:
-            Worker(registry, say).run(stop)
+            Worker(registry, say, sandbox).run(stop)
         except Exception as error:
             # Whatever it is, a full disk say, may pass; the queue must not stand still for ever.
             if str(error) != told:

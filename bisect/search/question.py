@@ -7,6 +7,7 @@ from enum import StrEnum
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import INSTRUCTIONS, SIMULATED, Counter, Simulation
 from cpubisect.base.plain import Plain
+from cpubisect.base.sandbox.policy import Wish
 
 
 class Find(StrEnum):
@@ -62,7 +63,8 @@ class Question(Plain):
     preference; `matrix` is the path of the compiler matrix in use; `jobs` compile at once; `counter` is how
     instructions are to be counted, None for the best that the host has; `simulations` are what that simulates beside,
     in every count; `first` says that the largest step is enough, `both_sides` that what good's own branch made of the
-    cost since the fork point is to be searched too; `flags` are those that commits are compiled by.
+    cost since the fork point is to be searched too; `flags` are those that commits are compiled by; `sandbox` is whether
+    builds and probes are to run in one.
     """
 
     engine: str
@@ -85,3 +87,4 @@ class Question(Plain):
     simulations: tuple[Simulation, ...] = ()
     flags: Flags = Flags.PINNED
     both_sides: bool = False
+    sandbox: Wish = Wish.AUTO

@@ -142,7 +142,7 @@ class Client:
         return {**environment(self.server.place.temporary), "LUA_PATH": f"{LUA}/?.lua;;"}
 
     def _sandbox(self) -> Sandbox | None:
-        return self.server.installation.client_sandbox(self.server.place, LUA.resolve())
+        return self.server.installation.client_sandbox(self.server.place, LUA)
 
     def _run(self, command: Sequence[str], timeout_s: float) -> str:
         log = self.server.place.log.with_name("sysbench.log")
