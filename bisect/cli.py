@@ -521,7 +521,7 @@ def prune(limit_gib: float) -> None:
               help="A repository that the form offers, beside the engines' public ones; repeat it.")  # fmt: skip
 @click.option("--no-worker", is_flag=True, help="Only show; `bisect worker` runs what is queued.")
 @click.option("--sandbox", type=click.Choice(WISHES), default="require", show_default=True,
-              help="What is queued runs in a sandbox, whatever it asks for; or where that works, or never.")  # fmt: skip
+              help="Run what is queued in a sandbox, whatever it asks for; or where that works; or never.")  # fmt: skip
 def serve(host: str, port: int, repositories: tuple[str, ...], no_worker: bool, sandbox: str) -> None:
     """Watch, start and read bisections in a browser; runs what is queued.
 
@@ -550,7 +550,7 @@ def serve(host: str, port: int, repositories: tuple[str, ...], no_worker: bool, 
 
 @main.command()
 @click.option("--sandbox", type=click.Choice(WISHES), default="require", show_default=True,
-              help="What is queued runs in a sandbox, whatever it asks for; or where that works, or never.")  # fmt: skip
+              help="Run what is queued in a sandbox, whatever it asks for; or where that works; or never.")  # fmt: skip
 def worker(sandbox: str) -> None:
     """Run queued bisections, one after another, until Ctrl-C; what is running then goes back to the queue."""
     from cpubisect.service.worker import Worker

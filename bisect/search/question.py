@@ -63,7 +63,7 @@ class Question(Plain):
     preference; `matrix` is the path of the compiler matrix in use; `jobs` compile at once; `counter` is how
     instructions are to be counted, None for the best that the host has; `simulations` are what that simulates beside,
     in every count; `first` says that the largest step is enough, `both_sides` that what good's own branch made of the
-    cost since the fork point is to be searched too; `flags` are those that commits are compiled by; `sandbox` is whether
+    cost since the fork point is to be searched too; `flags` are those that commits are compiled by; `sandbox` says if
     builds and probes are to run in one.
     """
 

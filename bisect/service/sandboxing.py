@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from cpubisect.base.errors import UserError
@@ -16,28 +17,43 @@ from cpubisect.workloads.check import Check, Status
 
 PACKAGE = "bubblewrap"
 _NAME = "sandbox"
-_SAYS = 'echo seen >"$1/made" && [ ! -e "$2" ] && [ "$(cd /proc && echo [0-9]*)" = "1 2" ]'
+_INSTALL = f"apt-get install -y {PACKAGE}"
+_ALLOW = "sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000, or a container that allows them"
+_TRIAL = """
+echo made >"$1/made" && [ ! -e "$2" ] || exit 1
+count=0
+for process in /proc/[0-9]*; do count=$((count + 1)); done
+[ $count = 2 ]
+"""
 
 
-def problem() -> str:
-    """Why commands cannot be run in a sandbox here, in one line; empty if they can. One is: it must write where it may,
-    not see what it must not, and be alone. Takes a fifth of a second."""
+@dataclass(frozen=True)
+class Problem:
+    """Why commands cannot be run in a sandbox here, in one line, and a command that mends it."""
+
+    why: str
+    fix: str
+
+
+def problem() -> Problem | None:
+    """Why there is no sandbox here; None if there is. A command is tried in one, in a fifth of a second: it must write
+    where it may, not see what it must not, and be alone with its guard."""
     if shutil.which(PROGRAM) is None:
-        return f"{PACKAGE} is not installed"
+        return Problem(f"{PACKAGE} is not installed", _INSTALL)
     with tempfile.TemporaryDirectory() as scratch:
         given, hidden = Path(scratch, "given"), Path(scratch, "hidden")
         given.mkdir()
         hidden.write_text("secret")
         log = Path(scratch, "log")
-        words = ["sh", "-c", _SAYS, "sh", str(given), str(hidden)]
+        words = ["sh", "-c", _TRIAL, "sh", str(given), str(hidden)]
         try:
-            tried = run(words, env={"PATH": os.defpath}, log=log, timeout_s=60.0, sandbox=confined(writable=(given,)))
+            tried = run(words, env={"PATH": os.defpath}, log=log, timeout_s=60.0, sandbox=confined([given]))
         except SandboxFailed:
             said = log.read_text(errors="replace").strip().splitlines()
-            return said[0] if said else f"{PROGRAM} makes none"
+            return Problem(said[0] if said else f"{PROGRAM} makes none", _ALLOW)
         if not tried.ok or not (given / "made").is_file():
-            return "a command in one does not see what it should, or sees more"
-    return cache.problem()
+            return Problem("a command in one does not see what it should, or sees more", _INSTALL)
+    return Problem(why, "apt-get install -y ccache") if (why := cache.problem()) else None
 
 
 def settled(wish: Wish, watch: Watch) -> Kind:
@@ -45,20 +61,18 @@ def settled(wish: Wish, watch: Watch) -> Kind:
     Raises UserError where it must be."""
     if wish is Wish.OFF:
         return Kind.NONE
-    why = problem()
-    if not why:
+    found = problem()
+    if not found:
         return Kind.BUBBLEWRAP
     if wish is Wish.REQUIRE:
-        raise UserError(
-            f"there is no sandbox here ({why})", f"apt-get install -y {PACKAGE}, see `bisect doctor`; or --sandbox off"
-        )
-    watch(events.Notice(text=f"no sandbox ({why}): what is built and measured runs with all your rights"))
+        raise UserError(f"there is no sandbox here ({found.why})", f"{found.fix}; or --sandbox off")
+    watch(events.Notice(text=f"no sandbox ({found.why}): what is built and measured runs with all your rights"))
     return Kind.NONE
 
 
 def check() -> Check:
     """What `bisect doctor` says of it."""
-    if why := problem():
-        found = f"{why}; builds and probes run with all your rights, and `bisect serve` runs none"
-        return Check(_NAME, Status.WARN, found, f"apt-get install -y {PACKAGE}")
+    if lacking := problem():
+        found = f"{lacking.why}; builds and probes run with all your rights, and `bisect serve` runs none"
+        return Check(_NAME, Status.WARN, found, lacking.fix)
     return Check(_NAME, Status.OK, f"builds and probes run in {PACKAGE}: own files, no network")
