@@ -21,6 +21,7 @@ from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import COUNTERS, Counter, Simulation, digits
 from cpubisect.base.sandbox.policy import Wish
+from cpubisect.base.sandbox.secrets import environment
 from cpubisect.command import Commands, pairs
 from cpubisect.compare import compare_command
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
@@ -371,7 +372,7 @@ def attach_command(
     from cpubisect.attach.attach import State, Wish, attach, ending, preview
     from cpubisect.attach.registered import ticket_of
 
-    ticket = ticket_of(given, bisection, os.environ)
+    ticket = ticket_of(given, bisection, environment())
 
     def confirm(post: "Post") -> bool:
         if not (yes or sys.stdin.isatty()):
@@ -535,7 +536,7 @@ def serve(host: str, port: int, repositories: tuple[str, ...], no_worker: bool, 
     """
     from cpubisect.web import server
 
-    token = os.environ.get("CPUBISECT_TOKEN", "")
+    token = environment().get("CPUBISECT_TOKEN", "")
     server.serve(
         Registry.open(),
         _say,

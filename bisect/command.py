@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from cpubisect.base.errors import UserError
+from cpubisect.base.sandbox import secrets
 
 BAD_INPUT = 2
 
@@ -16,6 +17,11 @@ BAD_INPUT = 2
 class Commands(click.Group):
     """A group of commands; a UserError, and arguments that no command takes, are one line on standard error and exit
     code 2."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The program itself, as it is started from a shell: children get nothing that only it needs."""
+        secrets.withhold()
+        return super().__call__(*args, **kwargs)
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         """As in click, for the options before the command."""
