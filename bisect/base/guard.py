@@ -86,11 +86,16 @@ def ignore_signals() -> None:
         signal.signal(ignored, signal.SIG_IGN)
 
 
+def heed_signals() -> None:
+    """What a command begins with."""
+    for restored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
+        signal.signal(restored, signal.SIG_DFL)
+
+
 def become(command: list[str], *closing: int) -> None:
     """In a child: run the command in place of this program, with nothing of ours; never returns."""
     try:
-        for restored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
-            signal.signal(restored, signal.SIG_DFL)
+        heed_signals()
         for descriptor in closing:
             os.close(descriptor)
         os.execvp(command[0], command)
@@ -154,14 +159,16 @@ def inside() -> int:
     started = time.monotonic()
     pid = os.fork()
     if pid == 0:
-        if not os.read(waits, 1):
-            os._exit(127)
         os.setsid()
         limits = {"DATA": memory, "NPROC": processes, "FSIZE": file_size, "CORE": 0}
         for name, most in limits.items():
             kind = getattr(resource, f"RLIMIT_{name}")
             allowed = [most, *(one for one in resource.getrlimit(kind) if one != resource.RLIM_INFINITY)]
             resource.setrlimit(kind, (min(allowed), min(allowed)))
+        # Once its process id is known, it may be sent a signal.
+        heed_signals()
+        if not os.read(waits, 1):
+            os._exit(127)
         become(sys.argv[7:], tells, waits)
     os.close(waits)
     os.write(tells, b"!")

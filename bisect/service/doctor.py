@@ -24,7 +24,7 @@ def diagnose(root: Path) -> list[Check]:
     headers = dict.fromkeys(chain.from_iterable(builder.headers for builder in builders))
     shelf = Shelf(Home(root).libraries)
     libraries = [_library(one, shelf) for engine in matrix.engines() for one in matrix.libraries(engine)]
-    return [*examine(root, matrix.preferences(), tools, list(headers)), *libraries, _redraws(), sandboxing.check()]
+    return [*examine(root, matrix.preferences(), tools, list(headers)), *libraries, sandboxing.check(), _redraws()]
 
 
 def _library(section: LibrarySection, shelf: Shelf) -> Check:

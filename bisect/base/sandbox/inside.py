@@ -23,7 +23,10 @@ class Outside(OSError):
 
 def inside(path: Path, root: Path) -> Path:
     """The path with its links resolved; raises Outside if that is not below `root`."""
-    found = path.resolve()
+    try:
+        found = path.resolve()
+    except RuntimeError as loop:
+        raise Outside(path, "leads nowhere") from loop
     if not found.is_relative_to(root.resolve()):
         raise Outside(path, f"leads out of {root.name}")
     return found
