@@ -125,6 +125,15 @@ def test_status_signals_and_resource_use_are_the_command_s(tmp_path: Path) -> No
     assert run(["no-such-program"], env=ENVIRONMENT, sandbox=sandbox).returncode == 127
 
 
+def test_limits_are_those_of_the_sandbox(tmp_path: Path) -> None:
+    small = replace(confined([tmp_path]), limits=Limits(memory_bytes=64 << 20, processes=50, file_bytes=1 << 20))
+    script = "ulimit -d; ulimit -p; ulimit -f; ulimit -c; python3 -c 'x = bytearray(200 << 20)' 2>&1 | tail -n 1"
+    done = run(["sh", "-c", script], cwd=tmp_path, env=ENVIRONMENT, sandbox=small)
+    assert done.output.splitlines() == ["65536", "50", "2048", "0", "MemoryError"]
+    assert run(["sh", "-c", "head -c 2M /dev/zero >big"], cwd=tmp_path, env=ENVIRONMENT, sandbox=small).returncode
+    assert (tmp_path / "big").stat().st_size == 1 << 20
+
+
 def test_a_command_is_known_by_the_host_s_process_id_and_gets_signals(tmp_path: Path) -> None:
     with Guarded(["sleep", "1000"], env=ENVIRONMENT, sandbox=confined([tmp_path])) as child:
         status = Path(f"/proc/{child.pid}/status").read_text()
