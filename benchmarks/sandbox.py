@@ -4,8 +4,8 @@
 
 Without `--repo` it is the example's small engine, whose history is made on the spot. In each round, in every second
 one the other way round: one build with an empty compiler cache, one with the cache that this left, one probe, and some
-empty commands, each both ways. Prints a table, and a line of JSON last; `--write` puts the table into docs/sandbox.md, in
-place of one under the same heading.
+empty commands, each both ways. Prints a table, and a line of JSON last; `--write` puts the table into
+docs/sandbox.md, in place of one under the same heading.
 """
 
 import argparse

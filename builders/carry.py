@@ -113,9 +113,13 @@ class Job:
         except inside.Outside as refused:
             self.outcome, self.output, self.first_error = Outcome.FAILED, None, str(refused)
         except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                self.outcome, self.first_error = Outcome.OUT_OF_DISK, str(error)
+            elif error.filename and Path(os.fsdecode(error.filename)).is_relative_to((self.work / "trees").resolve()):
+                # A file that a build made so that nobody can read it, say.
+                self.outcome, self.output, self.first_error = Outcome.FAILED, None, str(error)
+            else:
                 raise
-            self.outcome, self.first_error = Outcome.OUT_OF_DISK, str(error)
 
     def _build(self, tree: SourceTree) -> None:
         """Everything between the checkout and the end of the tree; sets the outcome, raises OSError."""
@@ -232,7 +236,14 @@ class Job:
         self.compiled = self.builder.compiled(shop)
         self.objects = self.builder.objects(shop)
         spans = spans_of(tree.commit_dates(), self.began, datetime.now(UTC))
-        self.code = code_digest(self.output, self.recipe, spans)
+        try:
+            self.code = code_digest(self.output, self.recipe, spans)
+        except Exception as error:
+            # Whatever a damaged file makes of the reader: nothing else is at work there.
+            shutil.rmtree(self.output)
+            self.output = None
+            message = f"read: error: what was built is no program ({type(error).__name__}: {error})"
+            raise CommandFailed(Finished(("read",), 1, 0.0, 0.0, 0, False, message)) from error
 
     def fail(self, finished: Finished, tree: Path | None = None) -> None:
         """Take down why a command ended the build."""

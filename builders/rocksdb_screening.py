@@ -8,6 +8,7 @@ something.
 from collections.abc import Sequence
 from pathlib import Path
 
+from cpubisect.base.sandbox import inside
 from cpubisect.builders.build import Outcome
 from cpubisect.builders.repairs.diagnostics import classify
 from cpubisect.builders.rocksdb import TARGET, MakeDbBench
@@ -77,8 +78,9 @@ def _breaking(tree: Path, parts: Sequence[Chunk], failure: CommandFailed) -> set
         raise failure
     members = [member for part in failed for member in part.members]
     for member in members:
-        # Make would take an empty object for what the source is compiled to.
-        (tree / member.object).unlink(missing_ok=True)
+        # Make would take an empty object for what the source is compiled to. Where it lies, the makefile says.
+        if inside.is_file(tree / member.object, tree):
+            inside.inside(tree / member.object, tree).unlink()
     sources = {member.source for member in members}
     return breakers(finished.output, sources, tree) or sources
 

@@ -1,14 +1,14 @@
 """Runs one command so that it cannot outlive whoever asked for it; started by `process.py`, never imported.
 
-Protocol: argv is `control_fd result_fd arguments_fd -- command…`. The asker holds the other end of the control pipe;
-when it closes, by intent or because the asker was killed, every process descended from the command is killed. On the
-result pipe go two lines of names and numbers: `pid …` after the start, and the exit status with resource use at the
-end. It is started for every command, so it imports little before it must.
+Protocol: argv is `control_fd result_fd arguments_fd COUNT launcher… -- command…`. The asker holds the other end of the
+control pipe; when it closes, by intent or because the asker was killed, every process descended from the command is
+killed. On the result pipe go two lines of names and numbers: `pid …` after the start, and the exit status with resource
+use at the end. It is started for every command, so it imports little before it must.
 
 With arguments for bubblewrap, in the file of that descriptor (-1: none), and three limits before the command, that runs
-in a sandbox, as the child of a second guard that is the first process in there: it alone can wait for the command and
-so knows its status and resource use. It starts the command when this one, which sees all from outside, has found the
-command's process id.
+in a sandbox, which the COUNT words of the launcher make, as the child of a second guard that is the first process in
+there: it alone can wait for the command and so knows its status and resource use. It starts the command when this one,
+which sees all from outside, has found the command's process id.
 Nothing in the sandbox can reach either: the second one cannot be killed or traced from below. A pid of 0 says that
 there was no sandbox.
 """
@@ -124,12 +124,12 @@ class Inside:
         self.waits, self.gate = os.pipe()
 
     def command(self, arguments: int, command: list[str]) -> list[str]:
-        """What starts it, in the child that becomes bubblewrap."""
+        """What it is started by, behind the launcher, in the child that becomes bubblewrap."""
         for handed in (arguments, self.tells, self.waits):
             os.set_inheritable(handed, True)
         python = os.path.realpath(sys.executable)
         own = [python, "-I", "-S", os.path.realpath(__file__), "inside", str(self.tells), str(self.waits)]
-        return ["bwrap", "--args", str(arguments), "--", *own, *command]
+        return ["--args", str(arguments), "--", *own, *command]
 
     def begun(self) -> int:
         """The command's process id, now that it is about to begin; 0 if there is no sandbox."""
@@ -181,8 +181,8 @@ def inside() -> int:
 
 
 def main() -> int:
-    control, result, arguments = map(int, sys.argv[1:4])
-    command = sys.argv[5:]
+    control, result, arguments, count = map(int, sys.argv[1:5])
+    launcher, command = sys.argv[5 : 5 + count], sys.argv[6 + count :]
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     ignore_signals()
     started = time.monotonic()
@@ -198,7 +198,7 @@ def main() -> int:
         if within:
             os.close(within.told)
             os.close(within.gate)
-            command = within.command(arguments, command)
+            command = [*launcher, *within.command(arguments, command)]
         become(command, control, result)
     told = within.begun() if within else pid
     os.write(result, line(pid=told))

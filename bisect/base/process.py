@@ -16,7 +16,7 @@ from typing import IO, Self
 
 from cpubisect.base.errors import UserError
 from cpubisect.base.sandbox.policy import Sandbox
-from cpubisect.base.sandbox.surroundings import system
+from cpubisect.base.sandbox.surroundings import bubblewrap, scope, system
 
 _GUARD = Path(__file__).with_name("guard.py")
 
@@ -81,10 +81,11 @@ class Guarded:
             for descriptor in (control_read, result_write):
                 handed.callback(os.close, descriptor)
             joined = _namespaces(beside, handed) if beside else {}
-            arguments, limits = -1, tuple[int, ...]()
+            arguments, limits, launcher = -1, tuple[int, ...](), tuple[str, ...]()
             if sandbox:
                 arguments = _arguments(sandbox, cwd, joined)
                 handed.callback(os.close, arguments)
+                launcher = (*scope(sandbox.limits), bubblewrap())
                 limits = (sandbox.limits.memory_bytes, sandbox.limits.processes, sandbox.limits.file_bytes)
             self._guard = subprocess.Popen(
                 [
@@ -92,7 +93,8 @@ class Guarded:
                     "-I",
                     "-S",
                     str(_GUARD),
-                    *map(str, (control_read, result_write, arguments)),
+                    *map(str, (control_read, result_write, arguments, len(launcher))),
+                    *launcher,
                     "--",
                     *map(str, limits),
                     *self.argv,

@@ -53,7 +53,11 @@ class Places:
         """The path relative to the tree, links resolved, of what a compiler in `directory` calls so; empty if it lies
         outside."""
         if (directory, name) not in self._known:
-            path = (directory / name).resolve()
+            try:
+                path = (directory / name).resolve()
+            except (OSError, RuntimeError, ValueError):
+                # A name that no file can have, or a link to itself.
+                path = Path("/")
             inside = path.is_relative_to(self.root)
             self._known[directory, name] = str(path.relative_to(self.root)) if inside else ""
         return self._known[directory, name]

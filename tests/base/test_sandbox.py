@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpubisect.base.process import Guarded, SandboxFailed, run
+from cpubisect.base.sandbox import surroundings
 from cpubisect.base.sandbox.policy import Limits, Sandbox, System, is_shown, prefixes
 from cpubisect.base.sandbox.surroundings import confined, system, visible_path
 
@@ -132,6 +133,25 @@ def test_limits_are_those_of_the_sandbox(tmp_path: Path) -> None:
     assert done.output.splitlines() == ["65536", "50", "2048", "0", "MemoryError"]
     assert run(["sh", "-c", "head -c 2M /dev/zero >big"], cwd=tmp_path, env=ENVIRONMENT, sandbox=small).returncode
     assert (tmp_path / "big").stat().st_size == 1 << 20
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="it is for root, whose processes the kernel does not limit")
+def test_where_systemd_runs_it_holds_the_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = 'echo "$@" >>"$0.log"; while [ "$1" != -- ]; do shift; done; shift; exec "$@"'
+    (tmp_path / "systemd-run").write_text(f"#!/bin/sh\n{fake}\n")
+    (tmp_path / "systemd-run").chmod(0o755)
+    monkeypatch.setattr(surroundings, "SYSTEMD", tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    surroundings._has_scopes.cache_clear()
+    try:
+        environment = {"PATH": os.environ["PATH"]}
+        done = run(["sh", "-c", "exit 3"], env=environment, sandbox=Sandbox(Limits(1 << 30, processes=77)))
+    finally:
+        surroundings._has_scopes.cache_clear()
+    assert done.returncode == 3
+    tried, used = (tmp_path / "systemd-run.log").read_text().splitlines()
+    assert tried.endswith("-- true")
+    assert "TasksMax=77 -p MemoryMax=1073741824 -- /" in used
 
 
 def test_a_command_is_known_by_the_host_s_process_id_and_gets_signals(tmp_path: Path) -> None:

@@ -102,6 +102,21 @@ def test_pipes_and_links_among_dependency_files_are_passed_over(tmp_path: Path, 
     assert built.outcome == "built"
 
 
+@pytest.mark.parametrize(
+    "makes",
+    [
+        "printf '\\177ELF\\002\\001\\001junk' >db_bench",
+        "head -c 3000 /bin/true >db_bench",
+        "(head -c 40 /bin/true; head -c 9000 /dev/urandom) >db_bench",
+        "ln -s loop loop; echo 'main.o: loop' >main.d; printf 'main.o: a\\000b\\n' >two.d; : >main.o; echo x >db_bench",
+        "mkdir db_bench",
+    ],
+    ids=["four bytes", "cut", "random", "names", "directory"],
+)
+def test_what_is_no_program_is_no_traceback(tmp_path: Path, makes: str) -> None:
+    assert made(tmp_path, {"Makefile": f"db_bench:\n\t{makes}\n"}).outcome in ("built", "failed")
+
+
 @pytest.mark.parametrize("kind", [SANDBOX, NONE])
 def test_our_git_runs_nothing_that_a_build_wrote_into_settings(tmp_path: Path, kind: str) -> None:
     marker = tmp_path / "marker"

@@ -1,4 +1,4 @@
-"""Servers, clients and profilers in the sandbox: the host's MariaDB with sysbench and callgrind, and a small db_bench."""
+"""Servers, clients and profilers in the sandbox: MariaDB with sysbench and callgrind, and a small db_bench."""
 
 import os
 import shutil
