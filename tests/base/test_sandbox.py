@@ -110,6 +110,17 @@ def test_what_is_readable_is_not_writable(tmp_path: Path) -> None:
     assert [path.read_text() for path in tmp_path.iterdir()] == ["as it was"]
 
 
+def test_a_command_gets_no_file_of_ours(tmp_path: Path) -> None:
+    script = (
+        "for one in /proc/self/fd/*; do readlink $one; done; cat /proc/1/environ || echo refused; echo x >/proc/1/mem"
+    )
+    done = run(["sh", "-c", script], env=ENVIRONMENT, log=tmp_path / "log", sandbox=confined([tmp_path]))
+    opened = [line for line in done.output.splitlines() if line.startswith(("/", "pipe", "anon", "socket"))]
+    assert set(opened) <= {"/dev/null", str(tmp_path / "log")}
+    assert "refused" in done.output
+    assert done.returncode != 0
+
+
 def test_the_kernel_is_not_set_from_within(tmp_path: Path) -> None:
     script = "find /proc /sys -not -path '/proc/[0-9]*' -not -path '/proc/*self*' -type f -writable 2>/dev/null"
     assert run(["sh", "-c", script], env=ENVIRONMENT, sandbox=confined([tmp_path])).output == ""
