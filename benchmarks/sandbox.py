@@ -151,19 +151,24 @@ def table(one: Subject, found: dict[Kind, Measured]) -> str:
     lines = [
         f"### {one.recipe.engine} {one.recipe.version}, {one.test.name}",
         "",
-        f"Medians of {len(without.cold)} rounds, {one.recipe.toolchain.name}:",
+        f"Medians of {len(without.cold)} rounds with the least and the most, {one.recipe.toolchain.name}:",
         "",
-        "| | without | with | ratio |",
-        "|---|--:|--:|--:|",
+        "| | without | with | ratio of medians | of the least |",
+        "|---|--:|--:|--:|--:|",
     ]
     for name, plain, boxed, digits in rows:
         if plain and boxed:
-            first, second = median(plain), median(boxed)
-            ratio = f"{second / first:.5f}" if name.startswith("instr") else f"{second / first:.2f}"
-            lines.append(f"| {name} | {first:,.{digits}f} | {second:,.{digits}f} | {ratio} |")
+            exact = 5 if name.startswith("instructions") else 2
+            cells = [f"{median(values):,.{digits}f} ({_span(values, digits)})" for values in (plain, boxed)]
+            cells += [f"{of(boxed) / of(plain):.{exact}f}" for of in (median, min)]
+            lines.append(f"| {name} | {' | '.join(cells)} |")
     share = " | ".join(f"{way.hits} of {way.compiles}" for way in (without, within))
-    lines.append(f"| compiles from the cache in builds with all cached | {share} | |")
+    lines.append(f"| compiles from the cache in builds with all cached | {share} | | |")
     return "\n".join(lines) + "\n"
+
+
+def _span(values: Sequence[float], digits: int) -> str:
+    return f"{min(values):,.{digits}f} to {max(values):,.{digits}f}"
 
 
 def written(document: str, part: str) -> str:

@@ -191,7 +191,7 @@ def run(
 
     With `log`, the output is appended to that file and `output` holds what this command added. A command still
     running after `timeout_s` is killed with all its descendants and `timed_out` is set. Never raises for a command
-    that fails or does not exist.
+    that fails or does not exist; SandboxFailed if its sandbox could not be made.
     """
     started = time.monotonic()
     with _open_output(log) as sink:
