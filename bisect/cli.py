@@ -20,6 +20,8 @@ from cpubisect.attach.command import AttachCommand
 from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import COUNTERS, Counter, Simulation, digits
+from cpubisect.base.sandbox.policy import Wish
+from cpubisect.base.sandbox.secrets import environment
 from cpubisect.command import INTERRUPTED, Commands, pairs
 from cpubisect.compare import compare_command
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from cpubisect.attach.ticket import Post
 
 CANCELLED = 4
+WISHES = [wish.value for wish in Wish]
 WIDE = 200
 """Columns of a table that is not printed to a terminal."""
 
@@ -108,6 +111,10 @@ def main() -> None:
 @click.option("--toolchain", help="Build everything with this one, e.g. gcc-12 [default: the matrix chooses].")
 @click.option("--matrix", type=click.Path(path_type=Path), help="Your own compiler-matrix.yaml.")
 @click.option("--jobs", type=click.IntRange(1), default=lambda: os.cpu_count() or 1, help="Compile so many at once.")
+@click.option(
+    "--sandbox", type=click.Choice(WISHES), default="auto", show_default=True,
+    help="Build and measure in a sandbox: where it works, or not without one, or without one.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on standard output, and only that.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 def start(as_json: bool, quiet: bool, **options: Any) -> None:
@@ -136,7 +143,7 @@ def start(as_json: bool, quiet: bool, **options: Any) -> None:
     registry = Registry.open()
     options["metric"], options["find"] = MetricChoice(options["metric"]), Find(options["find"])
     options["counter"] = Counter(options["counter"]) if options["counter"] else None
-    options["flags"] = Flags(options["flags"])
+    options["flags"], options["sandbox"] = Flags(options["flags"]), Wish(options["sandbox"])
     asked_for = {one: options.pop(one.replace("-", "_")) for one in Simulation}
     options["simulations"] = tuple(one for one in Simulation if asked_for[one])
     with Display(quiet=quiet) as display:
@@ -149,8 +156,9 @@ def start(as_json: bool, quiet: bool, **options: Any) -> None:
 @click.argument("bisection", metavar="[ID]", type=int, required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on standard output, and only that.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@click.option("--sandbox", type=click.Choice(WISHES), help="As for start [default: as it was started].")
 @click.option("--queued", is_flag=True, hidden=True, help="Only if it is still queued: how a worker begins one.")
-def resume(bisection: int | None, as_json: bool, quiet: bool, queued: bool) -> None:
+def resume(bisection: int | None, as_json: bool, quiet: bool, sandbox: str | None, queued: bool) -> None:
     """Go on with bisection ID (default: the latest interrupted one); nothing finished is done again."""
     from cpubisect.records import queries
 
@@ -161,17 +169,26 @@ def resume(bisection: int | None, as_json: bool, quiet: bool, queued: bool) -> N
         if not unfinished:
             raise UserError("there is no interrupted bisection", "`bisect list` shows them all")
         bisection = max(unfinished)
-    _run(registry, bisection, as_json=as_json, quiet=quiet, among=("queued",) if queued else RESUMABLE)
+    wish = Wish(sandbox) if sandbox else None
+    _run(registry, bisection, as_json=as_json, quiet=quiet, among=("queued",) if queued else RESUMABLE, sandbox=wish)
 
 
-def _run(registry: Registry, bisection: int, *, as_json: bool, quiet: bool, among: Sequence[str] = RESUMABLE) -> None:
+def _run(
+    registry: Registry,
+    bisection: int,
+    *,
+    as_json: bool,
+    quiet: bool,
+    among: Sequence[str] = RESUMABLE,
+    sandbox: Wish | None = None,
+) -> None:
     from cpubisect.report import render as report
     from cpubisect.service.launch import Stopped, run
     from cpubisect.views.live import Display
 
     try:
         with Display(quiet=quiet) as display:
-            verdict = run(registry, bisection, display, among=among)
+            verdict = run(registry, bisection, display, among=among, sandbox=sandbox)
     except (KeyboardInterrupt, Stopped):
         click.echo(f"bisect: interrupted; `bisect resume {bisection}` goes on, nothing finished is lost", err=True)
         sys.exit(INTERRUPTED)
@@ -360,7 +377,7 @@ def attach_command(
     from cpubisect.attach.attach import State, Wish, attach, ending, preview
     from cpubisect.attach.registered import ticket_of
 
-    ticket = ticket_of(given, bisection, os.environ)
+    ticket = ticket_of(given, bisection, environment())
 
     def confirm(post: "Post") -> bool:
         if not (yes or sys.stdin.isatty()):
@@ -510,7 +527,9 @@ def prune(limit_gib: float) -> None:
 @click.option("--repo", "repositories", multiple=True, metavar="[NAME=]PATH|URL",
               help="A repository that the form offers, beside the engines' public ones; repeat it.")  # fmt: skip
 @click.option("--no-worker", is_flag=True, help="Only show; `bisect worker` runs what is queued.")
-def serve(host: str, port: int, repositories: tuple[str, ...], no_worker: bool) -> None:
+@click.option("--sandbox", type=click.Choice(WISHES), default="require", show_default=True,
+              help="Run what is queued in a sandbox, whatever it asks for; or where that works; or never.")  # fmt: skip
+def serve(host: str, port: int, repositories: tuple[str, ...], no_worker: bool, sandbox: str) -> None:
     """Watch, start and read bisections in a browser; runs what is queued.
 
     \b
@@ -523,14 +542,23 @@ def serve(host: str, port: int, repositories: tuple[str, ...], no_worker: bool) 
     """
     from cpubisect.web import server
 
-    token = os.environ.get("CPUBISECT_TOKEN", "")
+    token = environment().get("CPUBISECT_TOKEN", "")
     server.serve(
-        Registry.open(), _say, host=host, port=port, token=token, repositories=repositories, working=not no_worker
+        Registry.open(),
+        _say,
+        host=host,
+        port=port,
+        token=token,
+        repositories=repositories,
+        working=not no_worker,
+        sandbox=Wish(sandbox),
     )
 
 
 @main.command()
-def worker() -> None:
+@click.option("--sandbox", type=click.Choice(WISHES), default="require", show_default=True,
+              help="Run what is queued in a sandbox, whatever it asks for; or where that works; or never.")  # fmt: skip
+def worker(sandbox: str) -> None:
     """Run queued bisections, one after another, until Ctrl-C; what is running then goes back to the queue."""
     from cpubisect.service.worker import Worker
 
@@ -538,7 +566,7 @@ def worker() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     _say("waiting for queued bisections (Ctrl-C ends it)")
-    Worker(Registry.open(), _say).run(stop)
+    Worker(Registry.open(), _say, Wish(sandbox)).run(stop)
 
 
 def _say(text: str) -> None:

@@ -10,6 +10,7 @@ import click
 
 from cpubisect.base.errors import UserError, shortened
 from cpubisect.base.home import Home
+from cpubisect.base.sandbox import secrets
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -18,6 +19,11 @@ INTERRUPTED = 130
 class Commands(click.Group):
     """A group of commands; a UserError, and arguments that no command takes, are one line on standard error and exit
     code 2."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The program itself, as it is started from a shell: children get nothing that only it needs."""
+        secrets.withhold()
+        return super().__call__(*args, **kwargs)
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         """As in click, for the options before the command."""

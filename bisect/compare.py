@@ -11,6 +11,7 @@ import click
 from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import COUNTERS, Counter
+from cpubisect.base.sandbox.policy import Wish
 from cpubisect.command import INTERRUPTED, pairs
 from cpubisect.report.comparing.form import TableForm
 from cpubisect.search.comparing.question import ALL, GROUP_WORDS, ROUNDS, numbers_of_clients
@@ -51,6 +52,8 @@ def _clients(_context: click.Context, _parameter: click.Parameter, value: str | 
               help="Compile all versions by one set of flags, or each as its own release build does.")  # fmt: skip
 @click.option("--matrix", type=click.Path(path_type=Path), help="Your own compiler-matrix.yaml.")
 @click.option("--jobs", type=click.IntRange(1), default=lambda: os.cpu_count() or 1, help="Compile so many at once.")
+@click.option("--sandbox", type=click.Choice([w.value for w in Wish]), default=Wish.AUTO.value, show_default=True,
+              help="Build and measure in a sandbox: where it works, or not without one, or without one.")  # fmt: skip
 @click.option("--resume", type=int, metavar="ID", help="Go on with comparison ID; nothing finished is done again.")
 @click.option("--queued", is_flag=True, hidden=True, help="Only if it is still queued: how a worker begins one.")
 @click.option("--show", type=int, metavar="ID", help="Print what comparison ID has so far, and measure nothing.")
@@ -72,6 +75,7 @@ def compare_command(
     form: str,
     output: Path | None,
     quiet: bool,
+    sandbox: str,
     **options: Any,
 ) -> None:
     """Build and measure VERSIONS, and print what each is relative to the first one.
@@ -104,7 +108,9 @@ def compare_command(
         _list()
         return
     if show is None:
-        show = _measure(versions, resume, options, queued=queued, quiet=quiet)
+        given = context.get_parameter_source("sandbox") is click.core.ParameterSource.COMMANDLINE
+        wish = Wish(sandbox) if given or resume is None else None
+        show = _measure(versions, resume, options, queued=queued, quiet=quiet, sandbox=wish)
     _print(show, wanted, output)
 
 
@@ -119,7 +125,13 @@ def _given(context: click.Context) -> str:
 
 
 def _measure(
-    versions: tuple[str, ...], resume: int | None, options: dict[str, Any], *, queued: bool, quiet: bool
+    versions: tuple[str, ...],
+    resume: int | None,
+    options: dict[str, Any],
+    *,
+    queued: bool,
+    quiet: bool,
+    sandbox: Wish | None,
 ) -> int:
     """Measure a new comparison, or go on with one; its id. Ends the program if it was interrupted or cancelled."""
     from cpubisect.records.comparisons import Comparisons
@@ -136,6 +148,7 @@ def _measure(
                 options["given"] = {**options["given"], name: str(value)}
         options["counter"] = Counter(options["counter"]) if options["counter"] else None
         options["flags"] = Flags(options["flags"])
+        options["sandbox"] = sandbox
         with Display(quiet=quiet) as display:
             asked = check(comparisons, Compare(versions=versions, **options), display)
         number = begin(comparisons, asked)
@@ -145,7 +158,7 @@ def _measure(
             return number
     try:
         with Display(quiet=quiet) as display:
-            done = run(comparisons, number, display, among=("queued",) if queued else RESUMABLE)
+            done = run(comparisons, number, display, among=("queued",) if queued else RESUMABLE, sandbox=sandbox)
     except (KeyboardInterrupt, Stopped):
         click.echo(
             f"bisect: interrupted; `bisect compare --resume {number}` goes on, nothing finished is lost", err=True

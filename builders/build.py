@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cpubisect.base.flags import Flags
 from cpubisect.base.objects import ObjectFile
+from cpubisect.base.sandbox.policy import Kind
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ class BuildResult:
     this build; `compiled` are the source files and headers, relative to the tree, that the target is made from
     (empty if the build system does not tell), `objects` what each of its object files is made from and, if it was
     compiled, in what time; `code` is the digest of what it loads without what its commit stamps into
-    it (`code.code_digest`), empty unless built; times are in seconds.
+    it (`code.code_digest`), empty unless built; `sandbox` is what it was made in; times are in seconds.
     """
 
     recipe: Recipe
@@ -169,6 +170,7 @@ class BuildResult:
     compiled: tuple[str, ...] = ()
     objects: Mapping[str, ObjectFile] = field(default_factory=dict)
     code: str = ""
+    sandbox: Kind = Kind.NONE
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,7 @@ class BuildSettings:
     (`/mysql-test/suite/`) that no build reads: they are not checked out; `bundled` are directories (`/extra/*/`) with a
     library each that comes with the tree, beside those that are known by their form; `libraries` is where those are
     kept that no tree carries; repairs of a tree may take as long as `repair_builds` builds of it (`repairs/budget.py`
-    says what counts)."""
+    says what counts); `sandbox` is what commands of the build run in."""
 
     ccache_dir: Path
     patches_dir: Path
@@ -189,3 +191,4 @@ class BuildSettings:
     bundled: tuple[str, ...] = ()
     libraries: Path = Path("libraries")
     repair_builds: float = 2.0
+    sandbox: Kind = Kind.NONE

@@ -12,6 +12,9 @@ from pathlib import Path
 
 from cpubisect.base.objects import ObjectFile
 from cpubisect.base.process import Finished
+from cpubisect.base.sandbox import inside
+from cpubisect.base.sandbox.policy import Kind, Sandbox
+from cpubisect.base.sandbox.surroundings import confined, visible_path
 from cpubisect.builders.build import BuildResult, BuildSettings, Outcome, Recipe, Repair
 from cpubisect.builders.recipes.toolchain import (
     cache_counts,
@@ -23,14 +26,17 @@ from cpubisect.builders.recipes.toolchain import (
 from cpubisect.builders.repairs.budget import Budget, told, whole_build_s
 from cpubisect.builders.repairs.diagnostics import classify, telling_line, without_lines
 from cpubisect.builders.repairs.repair import Change, Repairer
+from cpubisect.builders.trees.cache import KEPT, ApartCache
 from cpubisect.builders.trees.code import code_digest, spans_of
 from cpubisect.builders.trees.compilations import timed
+from cpubisect.builders.trees.linker import LINKERS, PROGRAM
 from cpubisect.builders.trees.shop import Builder, CommandFailed, Shop
 from cpubisect.builders.trees.source import SourceTree, checked_out
 
 _MOST_ROUNDS = 60
 _FULL_DISK_BYTES = 1 << 20
 _LOCALE = "C.UTF-8"
+_PRIVATE = ("HOME", "TMPDIR")
 
 
 def carry_out(
@@ -104,22 +110,43 @@ class Job:
                 self._build(tree)
         except CommandFailed as failure:
             self.fail(failure.finished)
+        except inside.Outside as refused:
+            self.outcome, self.output, self.first_error = Outcome.FAILED, None, str(refused)
         except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                self.outcome, self.first_error = Outcome.OUT_OF_DISK, str(error)
+            elif error.filename and Path(os.fsdecode(error.filename)).is_relative_to((self.work / "trees").resolve()):
+                # A file that a build made so that nobody can read it, say.
+                self.outcome, self.output, self.first_error = Outcome.FAILED, None, str(error)
+            else:
                 raise
-            self.outcome, self.first_error = Outcome.OUT_OF_DISK, str(error)
 
     def _build(self, tree: SourceTree) -> None:
         """Everything between the checkout and the end of the tree; sets the outcome, raises OSError."""
-        stats_log = tree.place / "ccache-stats.log"
+        own = tree.place / "cache"
+        own.mkdir()
+        stats_log = own / "stats.log"
+        confining = self.settings.sandbox is Kind.BUBBLEWRAP
+        cache = ApartCache.of(self.settings.ccache_dir.resolve(), tree.origin, own) if confining else None
+        environment = _environment(self.recipe, self.settings, tree, stats_log)
+        sandbox = None
+        if cache:
+            sandbox = _sandbox(self.recipe, self.settings, tree, cache, self.builder)
+            path = visible_path(environment["PATH"], sandbox)
+            environment = {**environment, **cache.environment(), "PATH": path}
+            del environment["GIT_CEILING_DIRECTORIES"]
         shop = self.shop = Shop(
             tree=tree.path,
             recipe=self.recipe,
             settings=self.settings,
             log=self.log,
-            environment=_environment(self.recipe, self.settings, tree, stats_log),
+            environment=environment,
             deadline=self.started + self.settings.timeout_s,
             progress=self.progress,
+            sandbox=sandbox,
+            files=tree.files,
+            keep=cache.keep if cache else int,
+            origin=cache.identity if cache else "",
         )
         self._prepare(tree, shop)
         settings = self.settings
@@ -135,8 +162,11 @@ class Job:
         finally:
             self.repairs = (*self.prepared, *repairer.repairs)
             self.diff = tree.diff()
-            if stats_log.exists():
-                lines = stats_log.read_text(errors="replace").splitlines()
+            if cache:
+                cache.keep()
+                cache.trim()
+            if inside.is_file(stats_log, own):
+                lines = inside.read_text(stats_log, own).splitlines()
                 self.hits, self.misses = cache_counts(lines)
                 self.objects = timed(self.objects, tree.path, missed_sources(lines), self.compiling, shop.settings.jobs)
 
@@ -206,7 +236,14 @@ class Job:
         self.compiled = self.builder.compiled(shop)
         self.objects = self.builder.objects(shop)
         spans = spans_of(tree.commit_dates(), self.began, datetime.now(UTC))
-        self.code = code_digest(self.output, self.recipe, spans)
+        try:
+            self.code = code_digest(self.output, self.recipe, spans)
+        except Exception as error:
+            # Whatever a damaged file makes of the reader: nothing else is at work there.
+            shutil.rmtree(self.output)
+            self.output = None
+            message = f"read: error: what was built is no program ({type(error).__name__}: {error})"
+            raise CommandFailed(Finished(("read",), 1, 0.0, 0.0, 0, False, message)) from error
 
     def fail(self, finished: Finished, tree: Path | None = None) -> None:
         """Take down why a command ended the build."""
@@ -246,7 +283,29 @@ class Job:
             compiled=self.compiled,
             objects=self.objects,
             code=self.code,
+            sandbox=self.settings.sandbox,
         )
+
+
+def _sandbox(recipe: Recipe, settings: BuildSettings, tree: SourceTree, cache: ApartCache, builder: Builder) -> Sandbox:
+    """What a build sees beside the system: its tree and what belongs to that, its repository's compiler cache, and the
+    compilers, libraries and programs of its recipe."""
+    linkers = tree.place / LINKERS
+    linkers.mkdir()
+    toolchain = recipe.toolchain
+    own = (toolchain.cc, toolchain.cxx, toolchain.ar, toolchain.ranlib, "ccache", PROGRAM)
+    programs = (*own, *(tool.program for tool in builder.systems.get(recipe.system, ())))
+    libraries = [
+        Path(one.host) if one.host else one.unpacked(settings.libraries).absolute()
+        for one in recipe.libraries
+        if not one.carried
+    ]
+    return confined(
+        writable=(tree.path, *(tree.place / name.lower() for name in _PRIVATE), cache.own),
+        readable=(*libraries, linkers),
+        named=((cache.kept, KEPT),),
+        programs=programs,
+    )
 
 
 def _environment(recipe: Recipe, settings: BuildSettings, tree: SourceTree, stats_log: Path) -> dict[str, str]:
@@ -255,12 +314,13 @@ def _environment(recipe: Recipe, settings: BuildSettings, tree: SourceTree, stat
     The locale is fixed because ccache hashes it.
     """
     settings.ccache_dir.mkdir(parents=True, exist_ok=True)
-    private = {name: tree.place / name.lower() for name in ("HOME", "TMPDIR")}
+    private = {name: tree.place / name.lower() for name in _PRIVATE}
     for directory in private.values():
         directory.mkdir(exist_ok=True)
     return {
         "PATH": os.environ.get("PATH", os.defpath),
         "LANG": _LOCALE,
+        "GIT_CEILING_DIRECTORIES": str(tree.place),
         **{name: str(directory) for name, directory in private.items()},
         **compiler_environment(recipe.toolchain, "ccache"),
         **cache_environment(settings.ccache_dir.resolve(), tree.path, stats_log, tree.commit_time()),

@@ -25,7 +25,7 @@ from typing import Protocol
 
 from cpubisect.base.flags import Flags
 from cpubisect.base.objects import ObjectFile
-from cpubisect.base.process import Finished, run
+from cpubisect.base.process import Finished
 from cpubisect.base.tools import Header, Tool
 from cpubisect.builders.trees.configure_cache import STEERING, run_cmake
 from cpubisect.builders.trees.dependencies import Places, objects_of, prerequisites
@@ -116,11 +116,11 @@ class _Cmake:
         run_cmake(shop, ["-G", "Ninja", *arguments, *shop.options], self.results(shop))
         if shop.recipe.idle:
             plan = self.results(shop) / "build.ninja"
-            plan.write_text(unoptimised(plan.read_text(), str(shop.tree), _SERVERS, shop.recipe.idle))
+            shop.write(plan, unoptimised(shop.read(plan), str(shop.tree), _SERVERS, shop.recipe.idle))
         if shop.recipe.precompiled and shop.recipe.toolchain.name.startswith("gcc"):
             directory = str(self.results(shop))
-            listing = run(["ninja", "-C", directory, "-t", "commands", self._target(shop)], env=shop.environment)
-            prepare(self._headers(shop), shared(compiled(listing.output, directory), str(shop.tree)))
+            listing = shop.ask(["ninja", "-C", directory, "-t", "commands", self._target(shop)])
+            prepare(shop, self._headers(shop), shared(compiled(listing.output, directory), shop.tree))
 
     def compile(self, shop: Shop) -> None:
         """Just the server: a quarter of everything."""
@@ -134,7 +134,7 @@ class _Cmake:
     def _target(self, shop: Shop) -> str:
         """What the server is called: MariaDB's has a name of its own from 10.5 on. The first name if there is none."""
         plan = self.results(shop) / "build.ninja"
-        text = plan.read_text(errors="replace") if plan.exists() else ""
+        text = shop.read(plan) if plan.exists() else ""
         return next((name for name in _TARGETS if f"\nbuild {name}: phony" in text), _TARGETS[0])
 
     def _headers(self, shop: Shop) -> Path:
@@ -146,8 +146,7 @@ class _Cmake:
         the former)."""
         directory = self.results(shop)
         for question in (("deps",), ("inputs", self._target(shop))):
-            argv = ["ninja", "-C", str(directory), "-t", *question]
-            answer = run(argv, env=shop.environment)
+            answer = shop.ask(["ninja", "-C", str(directory), "-t", *question])
             for line in answer.output.splitlines() if answer.ok else ():
                 if question[0] == "inputs" or line.startswith(" "):
                     yield directory / line.strip()
@@ -155,9 +154,10 @@ class _Cmake:
     def objects(self, shop: Shop) -> dict[str, ObjectFile]:
         """What ninja learnt from the compiler, and when each of them began and ended."""
         directory, places = self.results(shop), Places(shop.tree)
-        seconds = _durations(directory / ".ninja_log")
+        log = directory / ".ninja_log"
+        seconds = _durations(shop.read(log)) if shop.has(log) else {}
         found: dict[str, ObjectFile] = {}
-        answer = run(["ninja", "-C", str(directory), "-t", "deps"], env=shop.environment)
+        answer = shop.ask(["ninja", "-C", str(directory), "-t", "deps"])
         for paragraph in answer.output.split("\n\n") if answer.ok else ():
             head, *lines = paragraph.strip().splitlines() or [""]
             name, known, about = head.partition(": #deps ")
@@ -185,7 +185,7 @@ class _Autotools:
         for directory in _LIBRARIES:
             if (shop.tree / directory / "Makefile").is_file():
                 shop.run(["make", "-C", directory, jobs])
-        rules = (shop.tree / "sql/Makefile").read_text(errors="replace")
+        rules = shop.read(shop.tree / "sql/Makefile")
         for target in _GENERATED:
             by_suffix = (shop.tree / "sql" / target).with_suffix(".yy").is_file()
             if by_suffix or re.search(rf"^{re.escape(target)}:", rules, re.MULTILINE):
@@ -198,13 +198,13 @@ class _Autotools:
 
     def inputs(self, shop: Shop) -> Iterator[Path]:
         """What automake's dependency files name; links to shared sources lead to the sources."""
-        for file in shop.tree.rglob(".deps/*.P*o"):
-            for name in prerequisites(file.read_text(errors="replace")):
+        for file in filter(shop.has, shop.tree.rglob(".deps/*.P*o")):
+            for name in prerequisites(shop.read(file)):
                 yield file.parent.parent / name
 
     def objects(self, shop: Shop) -> dict[str, ObjectFile]:
         """What the same say of each object; make does not tell how long it took."""
-        files = {file: file.parent.parent for file in sorted(shop.tree.rglob(".deps/*.P*o"))}
+        files = {file: file.parent.parent for file in filter(shop.has, sorted(shop.tree.rglob(".deps/*.P*o")))}
         return objects_of(Places(shop.tree), files)
 
 
@@ -252,7 +252,7 @@ class MySqlServer:
     def linked(self, shop: Shop) -> Path:
         """The server; raises CommandFailed if the build left none."""
         results = _SYSTEMS[shop.recipe.system].results(shop)
-        server = next((results / name for name in _SERVERS if (results / name).is_file()), None)
+        server = next((results / name for name in _SERVERS if shop.has(results / name)), None)
         if server is None:
             raise _lacking("server binary", results)
         return server
@@ -260,25 +260,25 @@ class MySqlServer:
     def collect(self, shop: Shop, output: Path) -> None:
         """Fill `output` as the head of this file says; raises CommandFailed if the build left no server or messages."""
         results, server = _SYSTEMS[shop.recipe.system].results(shop), self.linked(shop)
-        shutil.copy2(server, output / "mysqld")
+        shop.take(server, output / "mysqld")
         for messages in (path for share in _SHARES for path in sorted((results / share).glob("*/errmsg.sys"))):
-            _copy(messages, output / "share" / messages.parent.name / messages.name)
+            _copy(shop, messages, output / "share" / messages.parent.name / messages.name)
         if not (output / "share/english/errmsg.sys").is_file():
             raise _lacking("English messages", results)
         for charset in (path for share in _SHARES for path in sorted((shop.tree / share / "charsets").glob("*.xml"))):
-            _copy(charset, output / "share/charsets" / charset.name)
+            _copy(shop, charset, output / "share/charsets" / charset.name)
         for script in _SCRIPTS:
-            if (shop.tree / script).is_file():
-                _copy(shop.tree / script, output / script)
+            if shop.has(shop.tree / script):
+                _copy(shop, shop.tree / script, output / script)
         for library in _own_libraries(shop, server):
-            _copy(library, output / "lib" / library.name)
+            _copy(shop, library, output / "lib" / library.name)
 
     def compiled(self, shop: Shop) -> tuple[str, ...]:
         """Tracked files that the compiler read, that something compiled was generated from, or that `collect` copies.
 
         Those that steer a generator count wherever they are, so this is rather too much than too little.
         """
-        tracked = _tracked(shop)
+        tracked = set(shop.files())
         inputs = _relative(shop.tree, _SYSTEMS[shop.recipe.system].inputs(shop))
         steering = {name for name in tracked if any(fnmatch(Path(name).name, form) for form in _GENERATING)}
         copied = {name for name in tracked if name in _SCRIPTS or Path(name).parent.name == "charsets"}
@@ -286,7 +286,7 @@ class MySqlServer:
 
     def objects(self, shop: Shop) -> Mapping[str, ObjectFile]:
         """As the build system tells, with the sources of generated headers in their places."""
-        own = _Own(_tracked(shop))
+        own = _Own(set(shop.files()))
         found = _SYSTEMS[shop.recipe.system].objects(shop)
         objects = {name: replace(one, files=own.behind(one.files)) for name, one in found.items()}
         if shop.recipe.system == "cmake":
@@ -317,10 +317,10 @@ class _Own:
         return self._behind[file]
 
 
-def _durations(log: Path) -> dict[str, float]:
+def _durations(log: str) -> dict[str, float]:
     """How long the last run of each command took, in seconds, by its first output, from ninja's log."""
     found: dict[str, float] = {}
-    for line in log.read_text(errors="replace").splitlines() if log.is_file() else ():
+    for line in log.splitlines():
         fields = line.split("\t")
         if len(fields) == 5 and fields[0].isdecimal() and fields[1].isdecimal():
             found[fields[3]] = (int(fields[1]) - int(fields[0])) / 1000
@@ -344,9 +344,9 @@ def _flags(shop: Shop, flags: Sequence[str]) -> str:
     return " ".join(flag for flag in flags if flag not in unknown)
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy(shop: Shop, source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(source, target)
+    shop.take(source, target)
 
 
 def _lacking(what: str, directory: Path) -> CommandFailed:
@@ -356,17 +356,10 @@ def _lacking(what: str, directory: Path) -> CommandFailed:
 
 def _own_libraries(shop: Shop, server: Path) -> list[Path]:
     """Shared libraries that the server loads from the tree it was built in."""
-    answer = run(["ldd", str(server)], env=shop.environment)
+    answer = shop.ask(["ldd", str(server)])
     loaded = [Path(path) for path in re.findall(r"=> (/.+) \(0x", answer.output)]
     root = shop.tree.resolve()
     return [path for path in loaded if path.resolve().is_relative_to(root)]
-
-
-def _tracked(shop: Shop) -> set[str]:
-    listing = run(["git", "ls-files", "-z"], cwd=shop.tree, env=shop.environment)
-    if not listing.ok:
-        raise CommandFailed(listing)
-    return set(listing.output.split("\0")) - {""}
 
 
 def _relative(tree: Path, paths: Iterable[Path]) -> set[str]:

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cpubisect.base.process import Finished
+from cpubisect.base.sandbox import inside
 from cpubisect.builders.build import BuildSettings, Outcome, Recipe
 from cpubisect.builders.carry import Job, collect
-from cpubisect.builders.trees.linker import shuffling_linker
+from cpubisect.builders.trees.linker import LINKERS, shuffling_linker
 from cpubisect.builders.trees.shop import Builder, CommandFailed, Shop
 from cpubisect.builders.trees.source import SourceTree
 
@@ -101,13 +102,13 @@ class _Drawing(Job):
         environment = shop.environment
         for count, link in enumerate(self.links, 1):
             self.progress(f"linking {count}/{len(self.links)}")
-            linker = shuffling_linker(tree.place / f"linker-{link}", seed(self.recipe.commit, link))
+            linker = shuffling_linker(tree.place / LINKERS / str(link), seed(self.recipe.commit, link))
             shop.environment = {**environment, **linker.environment}
-            self.builder.linked(shop).unlink()
+            inside.inside(self.builder.linked(shop), tree.path).unlink()
             started = time.monotonic()
             self.builder.compile(shop)
             self.link_seconds.append(time.monotonic() - started)
-            if not linker.made(self.builder.linked(shop)):
+            if not linker.made(inside.read_bytes(self.builder.linked(shop), tree.path)):
                 message = "link: error: the build links by another linker than the one it is given"
                 raise CommandFailed(Finished(("link",), 1, 0.0, 0.0, 0, False, message))
             self.outputs[link] = collect(self.builder, shop, self.work)

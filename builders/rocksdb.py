@@ -1,6 +1,5 @@
 """RocksDB's db_bench, and that of engines whose Makefile takes the same variables."""
 
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -29,7 +28,7 @@ class MakeDbBench:
         plan = self.plan(shop)
         shop.compiles.expected = compile_lines(plan)
         if shop.recipe.precompiled and shop.recipe.toolchain.name.startswith("gcc"):
-            prepare(_headers(shop), shared(compiled(plan, str(shop.tree)), str(shop.tree)))
+            prepare(shop, _headers(shop), shared(compiled(plan, str(shop.tree)), shop.tree))
 
     def compile(self, shop: Shop) -> None:
         """Compile and link db_bench."""
@@ -42,7 +41,7 @@ class MakeDbBench:
 
     def collect(self, shop: Shop, output: Path) -> None:
         """Just the binary."""
-        shutil.copy2(self.linked(shop), output / TARGET)
+        shop.take(self.linked(shop), output / TARGET)
 
     def compiled(self, shop: Shop) -> tuple[str, ...]:
         """From the dependency files that -MMD left beside the objects."""
@@ -50,7 +49,7 @@ class MakeDbBench:
 
     def objects(self, shop: Shop) -> Mapping[str, ObjectFile]:
         """From the same; make does not tell how long each took."""
-        files = {file: shop.tree for file in sorted(shop.tree.rglob("*.d")) if file.is_file()}
+        files = {file: shop.tree for file in sorted(shop.tree.rglob("*.d")) if shop.has(file)}
         return objects_of(Places(shop.tree), files)
 
     def plan(self, shop: Shop) -> str:

@@ -8,6 +8,7 @@ something.
 from collections.abc import Sequence
 from pathlib import Path
 
+from cpubisect.base.sandbox import inside
 from cpubisect.builders.build import Outcome
 from cpubisect.builders.repairs.diagnostics import classify
 from cpubisect.builders.rocksdb import TARGET, MakeDbBench
@@ -32,26 +33,26 @@ class ScreenDbBench(MakeDbBench):
     def configure(self, shop: Shop) -> None:
         """Learn from make what it would do; sources it generates have to wait for it."""
         plan = self.plan(shop)
-        (shop.tree / _PLAN).write_text(plan, encoding="utf-8", errors="surrogateescape")
+        shop.write(shop.tree / _PLAN, plan)
         generated = (made.source for made in compilations(plan) if not (shop.tree / made.source).exists())
-        (shop.tree / _ALONE).write_text("".join(f"{source}\n" for source in generated))
-        parts = _chunks(shop.tree)
+        shop.write(shop.tree / _ALONE, "".join(f"{source}\n" for source in generated))
+        parts = _chunks(shop)
         joined = sum(len(part.members) for part in parts)
         shop.compiles.expected = compile_lines(plan) - joined + 2 * len(parts)
 
     def compile(self, shop: Shop) -> None:
         """Compile the chunks, and whatever breaks its chunk by itself; then all the rest."""
         command = ["make", "-f", _RULES, "--keep-going", "--output-sync=target", f"-j{shop.settings.jobs}"]
-        while parts := _chunks(shop.tree):
-            _write(shop.tree, parts)
+        while parts := _chunks(shop):
+            _write(shop, parts)
             try:
                 shop.run(command)
                 break
             except CommandFailed as failure:
                 breaking = sorted(_breaking(shop.tree, parts, failure))
                 shop.note(f"these break their chunks and are compiled by themselves: {' '.join(breaking)}")
-                with (shop.tree / _ALONE).open("a") as alone:
-                    alone.writelines(f"{source}\n" for source in breaking)
+                alone = shop.read(shop.tree / _ALONE)
+                shop.write(shop.tree / _ALONE, alone + "".join(f"{source}\n" for source in breaking))
         super().compile(shop)
 
     def compiled(self, shop: Shop) -> tuple[str, ...]:
@@ -59,10 +60,10 @@ class ScreenDbBench(MakeDbBench):
         return tuple(name for name in super().compiled(shop) if not name.startswith(_PREFIX))
 
 
-def _chunks(tree: Path) -> list[Chunk]:
+def _chunks(shop: Shop) -> list[Chunk]:
     """The chunks as they are now; their cuts stay, whatever was taken out."""
-    plan = (tree / _PLAN).read_text(encoding="utf-8", errors="surrogateescape")
-    alone = (tree / _ALONE).read_text().splitlines()
+    plan = shop.read(shop.tree / _PLAN)
+    alone = shop.read(shop.tree / _ALONE).splitlines()
     library = library_objects(plan, TARGET)
     whole = chunks((compilation for compilation in compilations(plan) if compilation.object in library), CHUNKS)
     return [left for part in whole if (left := part.without(alone)).members]
@@ -78,26 +79,27 @@ def _breaking(tree: Path, parts: Sequence[Chunk], failure: CommandFailed) -> set
         raise failure
     members = [member for part in failed for member in part.members]
     for member in members:
-        # Make would take an empty object for what the source is compiled to.
-        (tree / member.object).unlink(missing_ok=True)
+        # Make would take an empty object for what the source is compiled to. Where it lies, the makefile says.
+        if inside.is_file(tree / member.object, tree):
+            inside.inside(tree / member.object, tree).unlink()
     sources = {member.source for member in members}
     return breakers(finished.output, sources, tree) or sources
 
 
-def _write(tree: Path, parts: Sequence[Chunk]) -> None:
+def _write(shop: Shop, parts: Sequence[Chunk]) -> None:
     """The chunks' sources and the makefile; a file that would not change keeps its time."""
     rules = [f"all: {' '.join(member.object for part in parts for member in part.members)}\n"]
     for part in parts:
         source, empty = f"{_PREFIX}{part.number}.cc", f"{_PREFIX}{part.number}-empty"
-        _update(tree / source, part.text)
-        _update(tree / f"{empty}.cc", "")
+        _update(shop, shop.tree / source, part.text)
+        _update(shop, shop.tree / f"{empty}.cc", "")
         rules.append(part.rules(source, empty))
-    (tree / _RULES).write_text("\n".join(rules))
+    shop.write(shop.tree / _RULES, "\n".join(rules))
 
 
-def _update(path: Path, text: str) -> None:
-    if not path.is_file() or path.read_text() != text:
-        path.write_text(text)
+def _update(shop: Shop, path: Path, text: str) -> None:
+    if not shop.has(path) or shop.read(path) != text:
+        shop.write(path, text)
 
 
 SCREENING_BUILDER: Builder = ScreenDbBench()

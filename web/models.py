@@ -198,6 +198,7 @@ class BuildView(Shape):
     wall_seconds: float
     cache_hits: int
     cache_misses: int
+    sandbox: str = Field(description="what it was made in, bubblewrap or none")
     log: str = Field(description="the end of its output")
     log_bytes: int = Field(description="length of the whole output")
     probes: list[int]

@@ -10,6 +10,7 @@ from flask import Flask
 from waitress.server import BaseWSGIServer, MultiSocketServer, create_server
 
 from cpubisect.base.errors import UserError
+from cpubisect.base.sandbox.policy import Wish
 from cpubisect.records.registry import Registry
 from cpubisect.service.worker import Worker
 from cpubisect.web.app import create_app
@@ -44,8 +45,10 @@ def serve(
     token: str,
     repositories: Sequence[str],
     working: bool,
+    sandbox: Wish = Wish.REQUIRE,
 ) -> None:
-    """Listen until SIGINT or SIGTERM; `say` is told the address and what the worker does.
+    """Listen until SIGINT or SIGTERM; `say` is told the address and what the worker does, which runs things in a
+    `sandbox` as that says.
 
     Raises UserError if the address is not this host's or taken, needs a token, or a repository is wrong.
     """
@@ -60,7 +63,7 @@ def serve(
     shown = f"[{host}]" if ":" in host else host
     say(f"serving on http://{shown}:{_port(server)}/ (Ctrl-C ends it)")
     launcher = with_files(before, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-    worker = threading.Thread(target=_work, args=(registry, say, context.closing, launcher), daemon=True)
+    worker = threading.Thread(target=_work, args=(registry, say, context.closing, launcher, sandbox), daemon=True)
     if working:
         worker.start()
 
@@ -120,11 +123,13 @@ def _port(server: BaseWSGIServer | MultiSocketServer) -> int:
     return int((listening or server.effective_listen)[0][1])
 
 
-def _work(registry: Registry, say: Callable[[str], None], stop: threading.Event, launcher: Sequence[str]) -> None:
+def _work(
+    registry: Registry, say: Callable[[str], None], stop: threading.Event, launcher: Sequence[str], sandbox: Wish
+) -> None:
     told = ""
     while not stop.is_set():
         try:
-            Worker(registry, say, launcher).run(stop)
+            Worker(registry, say, launcher, sandbox).run(stop)
         except Exception as error:
             # Whatever it is, a full disk say, may pass; the queue must not stand still for ever.
             if str(error) != told:

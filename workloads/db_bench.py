@@ -40,6 +40,8 @@ from typing import Self, TypeVar
 
 from cpubisect.base.metrics import CONTEXT_SWITCHES, CPU, INSTRUCTIONS, QPS
 from cpubisect.base.process import Finished, run
+from cpubisect.base.sandbox.policy import Kind, Sandbox
+from cpubisect.base.sandbox.surroundings import confined
 from cpubisect.base.tools import Tool
 from cpubisect.workloads.addresses import fixed_addresses
 from cpubisect.workloads.counters.choice import counter_for
@@ -130,7 +132,7 @@ class DbBench:
             values |= {metric: (cost,) for metric, cost in {INSTRUCTIONS: counted.total, **counted.others}.items()}
         light = counter if isinstance(counter, LightCounter) else None
         if request.clock or light:
-            companion = light or recorder()
+            companion = light or recorder(confined=request.sandbox is Kind.BUBBLEWRAP)
             costs = [runs.clock(companion) for _ in range(runs.repeats)]
             for metric in dict.fromkeys(metric for cost in costs for metric in cost.counted):
                 values[metric] = tuple(cost.counted[metric] for cost in costs if metric in cost.counted)
@@ -163,30 +165,32 @@ class _Cost:
 
 @dataclass
 class _Runs:
-    """The runs of db_bench that make up one probe; everything they write is below `scratch`."""
+    """The runs of db_bench that make up one probe; everything they write is in `own`, what they print in `log`."""
 
     lines: CommandLines
-    scratch: Path
+    own: Path
+    log: Path
+    sandbox: Sandbox | None
     repeats: int
     commands: list[str] = field(default_factory=list)
     has_database: bool = False
 
     @classmethod
     def of(cls, request: ProbeRequest) -> Self:
-        binary = request.artifact / "db_bench"
+        binary = request.artifact.resolve() / "db_bench"
         if not os.access(binary, os.X_OK):
             raise ProbeError(f"the artifact holds no db_bench: {binary}")
         lines = CommandLines(binary, SHAPES[request.test.name], request.parameters, request.test.parameters)
-        return cls(lines, request.scratch, number(request.parameters, "repeats"))
-
-    @property
-    def log(self) -> Path:
-        """Where all output of all runs goes."""
-        return self.scratch / "db_bench.log"
+        own = request.scratch / "own"
+        own.mkdir(parents=True, exist_ok=True)
+        confining = request.sandbox is Kind.BUBBLEWRAP
+        sandbox = confined(writable=(own,), readable=(request.artifact.resolve(),)) if confining else None
+        repeats = number(request.parameters, "repeats")
+        return cls(lines, own, request.scratch / "db_bench.log", sandbox, repeats)
 
     def load(self) -> None:
         """Make the database that every measured run starts from a copy of."""
-        loaded = self.scratch / "loaded"
+        loaded = self.own / "loaded"
         steps = parse_load(self.lines.parameters["load"])
         for position, step in enumerate(steps):
             self._run((*fixed_addresses(), *self.lines.load(step, position, loaded)), step.benchmark)
@@ -199,7 +203,7 @@ class _Runs:
         span = self.lines.span("instructions_ops")
         profiles = []
         for wanted in (span.low, span.high):
-            out = self.scratch / f"{wanted}.{counter.name}"
+            out = self.own / f"{wanted}.{counter.name}"
             finished = self._run(counter.command(self._measured(wanted), out), self.lines.shape.benchmark)
             self._qps(finished)
             profiles.append(self._read(counter.read, out))
@@ -212,7 +216,7 @@ class _Runs:
         counts: list[Mapping[str, float]] = []
         for wanted in (span.low, span.high):
             argv: Sequence[str] = (*_pinned(self.lines.clients), *self._measured(wanted))
-            out = self.scratch / f"{wanted}.counts"
+            out = self.own / f"{wanted}.counts"
             if companion:
                 argv = companion.command(argv, out)
             finished = self._run((*fixed_addresses(), *argv), self.lines.shape.benchmark)
@@ -234,20 +238,21 @@ class _Runs:
             raise ProbeError(str(problem), self.log) from problem
 
     def _measured(self, wanted: int) -> tuple[str, ...]:
-        database = self.scratch / "db"
+        database = self.own / "db"
         shutil.rmtree(database, ignore_errors=True)
         if self.has_database:
             shutil.copytree(
-                self.scratch / "loaded",
+                self.own / "loaded",
                 database,
                 ignore=shutil.ignore_patterns("LOG", "LOG.old*", "LOCK"),
                 copy_function=_link_table_or_copy,
+                symlinks=True,
             )
         return self.lines.measure(wanted, database, existing=self.has_database)
 
     def _run(self, argv: Sequence[str], what: str) -> Finished:
         self.commands.append(shlex.join(argv))
-        finished = run(argv, env=_environment(), timeout_s=_RUN_TIMEOUT_S, log=self.log)
+        finished = run(argv, env=_environment(), timeout_s=_RUN_TIMEOUT_S, log=self.log, sandbox=self.sandbox)
         if not finished.ok:
             raise ProbeError(f"{what}: {why(finished)}", self.log)
         return finished

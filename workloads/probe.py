@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from cpubisect.base.metrics import INSTRUCTIONS, Counter, Simulation
+from cpubisect.base.sandbox.policy import Kind
 from cpubisect.base.tools import Tool
 from cpubisect.base.version import Version
 
@@ -45,7 +46,8 @@ class Test:
 class ProbeRequest:
     """One probe to make: `artifact` is a build's output directory, `parameters` the test's defaults with the user's
     settings applied; `scratch` is an empty private directory; `instructions` and `clock` say what is wanted,
-    `simulations` what the counter is to simulate with the former, `profiled` the metric of the profile."""
+    `simulations` what the counter is to simulate with the former, `profiled` the metric of the profile; `sandbox` is
+    what servers, clients and profilers run in."""
 
     artifact: Path
     version: Version
@@ -57,6 +59,7 @@ class ProbeRequest:
     clock: bool = True
     simulations: tuple[Simulation, ...] = ()
     profiled: str = INSTRUCTIONS
+    sandbox: Kind = Kind.NONE
 
 
 @dataclass(frozen=True)

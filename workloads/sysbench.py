@@ -192,7 +192,7 @@ class _Servers:
     @classmethod
     def of(cls, request: ProbeRequest, sockets: Path) -> Self:
         plan = Plan.read(request.parameters)
-        installation = Installation.find(request.artifact.resolve(), request.version)
+        installation = Installation.find(request.artifact.resolve(), request.version, request.sandbox)
         settings = pinned(installation.flavour, request.version, fair=plan.fair)
         settings |= sizes(installation.flavour, plan.rows, plan.tables)
         options = option_words(settings, plan.overrides)
@@ -261,7 +261,7 @@ def _count(servers: _Servers, loaded: Place, commands: list[str], counter: Heavy
     """What statements cost in a server that is started for the counter alone, on a copy of the data."""
     place = servers.place("count")
     place.copy_data(loaded)
-    steered = counter.steered(place.log.with_name(f"{counter.name}.out"), servers.sockets, DISPATCH)
+    steered = counter.steered(place.own / f"{counter.name}.out", servers.sockets, DISPATCH)
     launcher = (*servers.pinning(), *steered.launcher)
     options = (*servers.options, *_EVEN_UNDO)
     plan = servers.plan
@@ -290,7 +290,7 @@ def _count(servers: _Servers, loaded: Place, commands: list[str], counter: Heavy
         first = send(plan.clients)
         queries_per_event = max(1, first.queries // max(1, first.events))
         send(events_for(plan.warm_queries, queries_per_event))
-        steered.begin(server.pid)
+        steered.begin(server.pid, server.sandbox)
 
         def count() -> PerOperation:
             few = send(plan.clients)
@@ -349,7 +349,7 @@ def _time(
             background.begin()
             for _ in range(plan.samples):
                 before = clock.read(server.pid)
-                with companion.watch(server.pid, servers.sockets) if companion else nullcontext() as count:
+                with companion.watch(server.pid, servers.request.scratch) if companion else nullcontext() as count:
                     report = send()
                 spent = clock.between(before, clock.read(server.pid))
                 samples[CPU].append(spent.cpu_ns / 1000 / report.queries)

@@ -18,8 +18,7 @@ class Home:
     @classmethod
     def locate(cls) -> "Home":
         """`$CPUBISECT_HOME`, else the user's data directory, whether it is there or not."""
-        named = os.environ.get("CPUBISECT_HOME")
-        return cls(Path(named).absolute() if named else user_data_path("cpubisect"))
+        return cls(home_directory())
 
     @classmethod
     def open(cls) -> "Home":
@@ -99,3 +98,9 @@ class Home:
     def running(self) -> Path:
         """Locks that say which bisections and which worker are running."""
         return self.root / "running"
+
+
+def home_directory() -> Path:
+    """Where that directory is, whether or not it is there."""
+    named = os.environ.get("CPUBISECT_HOME")
+    return Path(named).absolute() if named else user_data_path("cpubisect")

@@ -8,12 +8,21 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+from cpubisect.base.errors import UserError
+from cpubisect.base.sandbox.policy import Sandbox
+from cpubisect.base.sandbox.surroundings import bubblewrap, scope, system
+
 _GUARD = Path(__file__).with_name("guard.py")
+
+
+class SandboxFailed(UserError):
+    """The sandbox for a command could not be made: the host's fault, which says nothing of the command."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +58,9 @@ class Finished:
 class Guarded:
     """A running command with its process id; leaving the `with` block kills it and all its descendants.
 
-    `output` is a file the command's stdout and stderr go to (default: discarded).
+    `output` is a file the command's stdout and stderr go to (default: discarded). In a `sandbox` the command sees
+    nothing else of the host; with `beside`, the id of a process in another one, it shares that one's processes. `pid`
+    is the host's in any case. Raises SandboxFailed.
     """
 
     def __init__(
@@ -60,20 +71,32 @@ class Guarded:
         env: Mapping[str, str] | None = None,
         output: IO[bytes] | int = subprocess.DEVNULL,
         stderr: IO[bytes] | int | None = None,
+        sandbox: Sandbox | None = None,
+        beside: int | None = None,
     ) -> None:
         self.argv = tuple(os.fspath(word) for word in argv)
         control_read, self._control = os.pipe()
         self._result, result_write = os.pipe()
-        try:
+        with ExitStack() as handed:
+            for descriptor in (control_read, result_write):
+                handed.callback(os.close, descriptor)
+            joined = _namespaces(beside, handed) if beside else {}
+            arguments, limits, launcher = -1, tuple[int, ...](), tuple[str, ...]()
+            if sandbox:
+                arguments = _arguments(sandbox, cwd, joined)
+                handed.callback(os.close, arguments)
+                launcher = (*scope(sandbox.limits), bubblewrap())
+                limits = (sandbox.limits.memory_bytes, sandbox.limits.processes, sandbox.limits.file_bytes)
             self._guard = subprocess.Popen(
                 [
                     sys.executable,
                     "-I",
                     "-S",
                     str(_GUARD),
-                    str(control_read),
-                    str(result_write),
+                    *map(str, (control_read, result_write, arguments, len(launcher))),
+                    *launcher,
                     "--",
+                    *map(str, limits),
                     *self.argv,
                 ],
                 cwd=cwd,
@@ -81,17 +104,19 @@ class Guarded:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT if stderr is None else stderr,
-                pass_fds=(control_read, result_write),
+                pass_fds=(control_read, result_write, *joined.values(), *((arguments,) if sandbox else ())),
                 start_new_session=True,
             )
-        finally:
-            os.close(control_read)
-            os.close(result_write)
         self._reports = os.fdopen(self._result, "rb")
         self._readable = select.poll()
         self._readable.register(self._reports, select.POLLIN)
         self.pid = int(self._next_report().get("pid", 0))
         self._end: dict[str, float] | None = None
+        if sandbox and not self.pid:
+            self.__exit__(None, None, None)
+            raise SandboxFailed(
+                f"no sandbox could be made for {self.argv[0]}", "`bisect doctor` tries it; --sandbox off does without"
+            )
 
     def _next_report(self) -> dict[str, float]:
         words = self._reports.readline().decode().split()
@@ -158,17 +183,20 @@ def run(
     env: Mapping[str, str] | None = None,
     timeout_s: float = 3600.0,
     log: Path | None = None,
+    sandbox: Sandbox | None = None,
+    beside: int | None = None,
 ) -> Finished:
-    """Run a command to its end and return how it went, with its combined output.
+    """Run a command to its end and return how it went, with its combined output; `sandbox` and `beside` are as in
+    Guarded.
 
     With `log`, the output is appended to that file and `output` holds what this command added. A command still
     running after `timeout_s` is killed with all its descendants and `timed_out` is set. Never raises for a command
-    that fails or does not exist.
+    that fails or does not exist; SandboxFailed if its sandbox could not be made.
     """
     started = time.monotonic()
     with _open_output(log) as sink:
         offset = sink.seek(0, os.SEEK_END)
-        with Guarded(argv, cwd=cwd, env=env, output=sink) as child:
+        with Guarded(argv, cwd=cwd, env=env, output=sink, sandbox=sandbox, beside=beside) as child:
             in_time = child.wait(timeout_s)
             if not in_time:
                 child.kill()
@@ -178,6 +206,25 @@ def run(
     if in_time:
         return result
     return replace(result, wall_seconds=time.monotonic() - started)
+
+
+def _arguments(sandbox: Sandbox, cwd: Path | None, joined: Mapping[str, int]) -> int:
+    """A file with the arguments for bubblewrap: the command line of a guard should not have hundreds of them."""
+    words = [word for name, descriptor in joined.items() for word in (f"--{name}", str(descriptor))]
+    words += sandbox.arguments(system(), cwd or Path("/"), joining=bool(joined))
+    file = os.memfd_create("arguments")
+    os.write(file, b"\0".join(map(os.fsencode, words)) + b"\0")
+    os.lseek(file, 0, os.SEEK_SET)
+    return file
+
+
+def _namespaces(pid: int, handed: ExitStack) -> dict[str, int]:
+    """Those of a process that another one can join, open until what is `handed` is closed."""
+    found = {}
+    for option, name in (("userns", "user"), ("pidns", "pid")):
+        found[option] = os.open(f"/proc/{pid}/ns/{name}", os.O_RDONLY)
+        handed.callback(os.close, found[option])
+    return found
 
 
 def _open_output(path: Path | None) -> IO[bytes]:

@@ -84,6 +84,10 @@ class FinishedBuild(Protocol):
     def code(self) -> str:
         """The digest of the binary's code."""
 
+    @property
+    def sandbox(self) -> str:
+        """What it was made in; `none` if nothing kept it from the rest of the host."""
+
 
 class FinishedProbe(Protocol):
     """What one probe measured, as in workloads.probe.Samples."""

@@ -54,7 +54,8 @@ CREATE TABLE IF NOT EXISTS builds (
     compiled JSON NOT NULL,
     log VARCHAR NOT NULL,
     code VARCHAR NOT NULL DEFAULT '',
-    objects BLOB
+    objects BLOB,
+    sandbox VARCHAR NOT NULL DEFAULT 'none'
 )
 """
 
@@ -309,6 +310,11 @@ def _add_comparisons(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
+def _add_sandbox(connection: sqlite3.Connection) -> None:
+    if "sandbox" not in _columns(connection, "builds"):
+        connection.execute("ALTER TABLE builds ADD COLUMN sandbox VARCHAR NOT NULL DEFAULT 'none'")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _create_all,
     _attributed_and_suspects,
@@ -320,6 +326,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _add_note,
     _add_objects,
     _add_comparisons,
+    _add_sandbox,
 )
 """Applied in order, each once; the count of those applied is SQLite's `user_version`. Append, never edit."""
 

@@ -41,7 +41,7 @@ class Repair(Plain):
 @dataclass(frozen=True)
 class BuildRow:
     """A finished build as stored; `artifact` is its digest, None unless built; `recipe` is plain data of whichever
-    program made it; else as in builders.build.BuildResult."""
+    program made it; `sandbox` is what it was made in, or `none`; else as in builders.build.BuildResult."""
 
     id: int
     sha: str
@@ -59,6 +59,7 @@ class BuildRow:
     repairs: tuple[Repair, ...]
     compiled: tuple[str, ...]
     code: str
+    sandbox: str = "none"
 
     @property
     def same_as(self) -> str:
@@ -252,6 +253,7 @@ class Store(Database):
             "objects": pack_objects(result.objects) if result.objects else None,
             "log": str(result.log),
             "code": result.code,
+            "sandbox": str(result.sandbox),
         }
         with self.writing() as connection:
             build = insert(connection, "builds", values)

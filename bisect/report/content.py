@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 
 from cpubisect.base.metrics import CPU, INSTRUCTIONS, METRICS, digits
+from cpubisect.base.sandbox.policy import Kind
 from cpubisect.report.blocks import Block, Code, Column, Content, Facts, Paragraph, Section, Table, clean, facts
 from cpubisect.report.finding import finding
 from cpubisect.report.recipes import builds
@@ -12,7 +13,6 @@ from cpubisect.search.ends import ChangedVariable
 from cpubisect.search.stats import Step
 from cpubisect.search.verdict import Culprit, FunctionChange, Group, Side, Sides, Verdict, prefix
 from cpubisect.views.bisection import Bisection, Built
-from cpubisect.views.totals import Totals
 
 TOP_FUNCTIONS = 15
 MOST_FILES = 20
@@ -81,7 +81,7 @@ def rest(told: Bisection) -> list[Section]:
     found += _commits(told)
     found.append(Section("Question", (_question(told),)))
     found.append(Section("Host", (Facts(tuple((name, str(value)) for name, value in told.host.items() if value)),)))
-    found.append(Section("What it took", (_cost(told.totals),)))
+    found.append(Section("What it took", (_cost(told),)))
     found.append(Section("To reproduce", _reproduce(told)))
     return found
 
@@ -296,7 +296,8 @@ def _counter(told: Bisection) -> str:
     return f"{told.counter} with {' and '.join(told.simulations)}" if told.simulations else str(told.counter)
 
 
-def _cost(totals: Totals) -> Facts:
+def _cost(told: Bisection) -> Facts:
+    totals = told.totals
     return Facts(
         (
             ("candidates", f"{totals.candidates}, and {totals.candidates_inside_merges} more inside merges"),
@@ -306,10 +307,19 @@ def _cost(totals: Totals) -> Facts:
                 f"{totals.build_seconds:,.0f} s wall, {totals.build_cpu_seconds:,.0f} s CPU",
             ),
             ("compiles", f"{totals.cache_hits} from the cache, {totals.cache_misses} made"),
+            ("sandbox", _sandbox(told)),
             ("probes", f"{totals.probes}: {totals.probe_seconds:,.0f} s wall"),
             ("elapsed", f"{totals.elapsed_seconds:,.0f} s"),
         )
     )
+
+
+def _sandbox(told: Bisection) -> str:
+    """In what commits were built: what a commit does while it is built is its author's choice."""
+    confined = [commit.sandbox for commit in told.commits if commit.sandbox != Kind.NONE]
+    if not confined:
+        return "none: builds had all rights of who ran them"
+    return f"{' and '.join(dict.fromkeys(confined))}, {len(confined)} of {len(told.commits)} commits built"
 
 
 def _reproduce(told: Bisection) -> tuple[Block, ...]:

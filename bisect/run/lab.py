@@ -11,6 +11,7 @@ from cpubisect.base.errors import UserError
 from cpubisect.base.home import Home
 from cpubisect.base.metrics import Counter
 from cpubisect.base.objects import ObjectFile
+from cpubisect.base.sandbox.policy import Kind
 from cpubisect.base.scratch import scratch
 from cpubisect.base.version import Version
 from cpubisect.builders.build import Outcome, Toolchain
@@ -44,7 +45,7 @@ class HostLab:
 
     What does not change during a bisection is here: its question with everything that is needed to answer it. `tests`
     are all of the question's, `test` is the one that is being answered; `watch` is told what happens; `side`
-    says on which way from the fork point commits are searched.
+    says on which way from the fork point commits are searched; `sandbox` is what builds and probes run in.
     """
 
     bisection: int
@@ -60,6 +61,7 @@ class HostLab:
     store: Store
     watch: Watch
     side: Side = Side.BAD
+    sandbox: Kind = Kind.NONE
     _built: dict[str, BuildRow] = field(default_factory=dict, repr=False)
     _twins: dict[str, str] = field(default_factory=dict, repr=False)
     _undrawn: dict[str, str] = field(default_factory=dict, repr=False)
@@ -159,6 +161,7 @@ class HostLab:
             profiled=self.question.metric.counted,
             flags=self.question.flags,
             ends=frozenset((self.question.good_sha, self.question.bad_sha)),
+            sandbox=self.sandbox,
         )
 
     def _draw(self, build: BuildRow, link: int) -> None:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import INSTRUCTIONS, SIMULATED, Counter, Simulation
 from cpubisect.base.plain import Plain
+from cpubisect.base.sandbox.policy import Wish
 
 
 class Find(StrEnum):
@@ -63,7 +64,8 @@ class Question(Plain):
     instructions are to be counted, None for the best that the host has; `simulations` are what that simulates beside,
     in every count; `first` says that the largest step is enough, `both_sides` that what good's own branch made of the
     cost since the fork point is to be searched too; `flags` are those that commits are compiled by; `unsafe_settings`
-    says that settings were let through which can do more than change what is measured.
+    says that settings were let through which can do more than change what is measured; `sandbox` says if builds and
+    probes are to run in one.
     """
 
     engine: str
@@ -87,3 +89,4 @@ class Question(Plain):
     flags: Flags = Flags.PINNED
     both_sides: bool = False
     unsafe_settings: bool = False
+    sandbox: Wish = Wish.AUTO

@@ -13,6 +13,7 @@ from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
 from cpubisect.base.home import Home
 from cpubisect.base.metrics import Counter, Simulation
+from cpubisect.base.sandbox.policy import Wish
 from cpubisect.builders.catalog import builder_of
 from cpubisect.builders.libraries import libraries
 from cpubisect.builders.recipes.matrix import Matrix, locate_matrix
@@ -25,6 +26,7 @@ from cpubisect.history.repository import checked_name
 from cpubisect.search import events
 from cpubisect.search.events import Watch
 from cpubisect.search.question import Find, MetricChoice, Question
+from cpubisect.service.sandboxing import settled
 from cpubisect.workloads.catalog import engines_with, find_test, flags_of, settings, workload_of
 from cpubisect.workloads.counters.choice import choose, examine
 from cpubisect.workloads.host import tools
@@ -55,6 +57,7 @@ class Ask:
     flags: Flags = Flags.PINNED
     both_sides: bool = False
     unsafe_settings: bool = False
+    sandbox: Wish = Wish.AUTO
 
 
 def ask(home: Home, asked: Ask, watch: Watch) -> Question:
@@ -63,6 +66,8 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
         if name.startswith("-") or not name.strip():
             raise UserError(f"{name!r} is not a commit", "give a version, tag, branch or commit")
         checked_name(name)
+    if asked.sandbox is Wish.REQUIRE:
+        settled(asked.sandbox, watch)
     simulations = asked.metric.simulations(asked.simulations)
     if asked.counter is not None or simulations:
         choose(examine(), asked.counter, simulations)
@@ -106,6 +111,7 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
         flags=asked.flags,
         both_sides=asked.both_sides,
         unsafe_settings=asked.unsafe_settings,
+        sandbox=asked.sandbox,
     )
 
 

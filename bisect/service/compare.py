@@ -11,6 +11,7 @@ from cpubisect.base.engine import Engine
 from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import Counter
+from cpubisect.base.sandbox.policy import Wish
 from cpubisect.base.scratch import remove_leftovers
 from cpubisect.builders.recipes.matrix import Matrix, locate_matrix
 from cpubisect.builders.recipes.toolchain import find_ccache, installed_toolchains
@@ -25,6 +26,7 @@ from cpubisect.search.comparing.question import LEAST_SIDES, MOST_SIDES, ROUNDS,
 from cpubisect.search.events import Event, Watch
 from cpubisect.service.ask import check_flags, look_for_programs, opened, resolved
 from cpubisect.service.launch import stoppable
+from cpubisect.service.sandboxing import settled
 from cpubisect.workloads.catalog import find_test, settings, tests_of
 from cpubisect.workloads.counters.choice import choose, examine
 from cpubisect.workloads.host.host import fingerprint
@@ -49,11 +51,14 @@ class Compare:
     counter: Counter | None = None
     flags: Flags = Flags.PINNED
     unsafe_settings: bool = False
+    sandbox: Wish = Wish.AUTO
 
 
 def check(comparisons: Comparisons, wanted: Compare, watch: Watch) -> Asked:
     """Check everything that can be checked before the first build; raises UserError with the next step."""
     _check_names(wanted)
+    if wanted.sandbox is Wish.REQUIRE:
+        settled(wanted.sandbox, watch)
     if wanted.counter is not None:
         choose(examine(), wanted.counter, ())
     matrix = Matrix.load(wanted.matrix)
@@ -83,6 +88,7 @@ def check(comparisons: Comparisons, wanted: Compare, watch: Watch) -> Asked:
         counter=wanted.counter,
         flags=wanted.flags,
         unsafe_settings=wanted.unsafe_settings,
+        sandbox=wanted.sandbox,
     )
 
 
@@ -172,8 +178,16 @@ def begin(comparisons: Comparisons, asked: Asked, *, queued: bool = False) -> in
     return comparisons.add(asked, fingerprint(), queued=queued)
 
 
-def run(comparisons: Comparisons, comparison: int, watch: Watch, *, among: Sequence[str] = RESUMABLE) -> bool:
-    """Measure or go on with a comparison to its end; False if it was cancelled meanwhile.
+def run(
+    comparisons: Comparisons,
+    comparison: int,
+    watch: Watch,
+    *,
+    among: Sequence[str] = RESUMABLE,
+    sandbox: Wish | None = None,
+) -> bool:
+    """Measure or go on with a comparison to its end, with another wish for a `sandbox` than it was asked with if one is
+    given; False if it was cancelled meanwhile.
 
     Raises UserError if its state is not `among` some, it is being measured by another process, or the host can't go
     on; KeyboardInterrupt or Stopped when interrupted. In every case all that was finished is kept.
@@ -185,7 +199,7 @@ def run(comparisons: Comparisons, comparison: int, watch: Watch, *, among: Seque
             raise UserError(f"comparison {comparison} is {row.state}", f"`bisect compare --show {comparison}` shows it")
         try:
             remove_leftovers(comparisons.home.work)
-            bench, tests = bench_of(comparisons, comparison, watch)
+            bench, tests = bench_of(comparisons, comparison, watch, sandbox)
             measure_rounds(bench, comparisons, row.asked, tests)
         except BaseException as error:
             if comparisons.row(comparison).state == "cancelled":
@@ -199,9 +213,11 @@ def run(comparisons: Comparisons, comparison: int, watch: Watch, *, among: Seque
         return True
 
 
-def bench_of(comparisons: Comparisons, comparison: int, watch: Watch) -> tuple[Bench, dict[str, Test]]:
+def bench_of(
+    comparisons: Comparisons, comparison: int, watch: Watch, sandbox: Wish | None = None
+) -> tuple[Bench, dict[str, Test]]:
     """Where a comparison's builds and probes are made, and its tests by name; raises UserError if the host lacks the
-    counter that it began with."""
+    counter that it began with, or the sandbox that it asks for or must have."""
     row = comparisons.row(comparison)
     asked = row.asked
     matrix = Matrix.load(Path(asked.matrix))
@@ -231,5 +247,6 @@ def bench_of(comparisons: Comparisons, comparison: int, watch: Watch) -> tuple[B
         simulations=asked.simulations,
         flags=asked.flags,
         ends=frozenset((asked.sides[0].sha,)),
+        sandbox=settled(sandbox or asked.sandbox, journal),
     )
     return bench, {name: find_test(engine, name) for name in asked.tests}

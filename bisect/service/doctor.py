@@ -9,6 +9,7 @@ from cpubisect.builders.recipes.matrix import Matrix
 from cpubisect.builders.recipes.matrix_file import LibrarySection
 from cpubisect.builders.shelf import Shelf
 from cpubisect.builders.trees.linker import PACKAGE, why_no_redraws
+from cpubisect.service import sandboxing
 from cpubisect.workloads.catalog import workload_of
 from cpubisect.workloads.host.host import Check, Status, examine
 
@@ -23,7 +24,7 @@ def diagnose(root: Path) -> list[Check]:
     headers = dict.fromkeys(chain.from_iterable(builder.headers for builder in builders))
     shelf = Shelf(Home(root).libraries)
     libraries = [_library(one, shelf) for engine in matrix.engines() for one in matrix.libraries(engine)]
-    return [*examine(root, matrix.preferences(), tools, list(headers)), *libraries, _redraws()]
+    return [*examine(root, matrix.preferences(), tools, list(headers)), *libraries, sandboxing.check(), _redraws()]
 
 
 def _library(section: LibrarySection, shelf: Shelf) -> Check:

@@ -10,6 +10,7 @@ from types import FrameType
 
 from cpubisect.base.errors import UserError
 from cpubisect.base.metrics import Counter
+from cpubisect.base.sandbox.policy import Wish
 from cpubisect.base.scratch import remove_leftovers
 from cpubisect.builders.recipes.matrix import Matrix
 from cpubisect.builders.recipes.toolchain import installed_toolchains
@@ -22,6 +23,7 @@ from cpubisect.search.events import Event, Watch
 from cpubisect.search.question import MetricChoice, Question
 from cpubisect.search.verdict import Answer
 from cpubisect.service.panel import answer
+from cpubisect.service.sandboxing import settled
 from cpubisect.workloads.catalog import find_test
 from cpubisect.workloads.counters.choice import choose, examine
 from cpubisect.workloads.host.host import fingerprint
@@ -36,8 +38,16 @@ def begin(registry: Registry, question: Question, *, queued: bool = False) -> in
     return registry.add(question, fingerprint(), queued=queued)
 
 
-def run(registry: Registry, bisection: int, watch: Watch, *, among: Sequence[str] = RESUMABLE) -> Answer | None:
-    """Run or continue a bisection to its verdict; None if it was cancelled meanwhile.
+def run(
+    registry: Registry,
+    bisection: int,
+    watch: Watch,
+    *,
+    among: Sequence[str] = RESUMABLE,
+    sandbox: Wish | None = None,
+) -> Answer | None:
+    """Run or continue a bisection to its verdict, with another wish for a `sandbox` than it was asked with if one is
+    given; None if it was cancelled meanwhile.
 
     Raises UserError if its state is not `among` some, it is being run by another process, or the host can't go on;
     KeyboardInterrupt or Stopped when interrupted. In every case all that was finished is kept and `run` may be
@@ -50,7 +60,7 @@ def run(registry: Registry, bisection: int, watch: Watch, *, among: Sequence[str
             raise UserError(f"bisection {bisection} is {row.state}", f"`bisect report {bisection}` shows its answer")
         try:
             remove_leftovers(registry.home.work)
-            lab = lab_of(registry, bisection, watch)
+            lab = lab_of(registry, bisection, watch, sandbox)
             found = answer(lab, row.verdict, lambda v: registry.store.update_bisection(bisection, verdict=v))
         except BaseException as error:
             cancelled = registry.store.bisection(bisection).state == "cancelled"
@@ -65,8 +75,9 @@ def run(registry: Registry, bisection: int, watch: Watch, *, among: Sequence[str
         return found
 
 
-def lab_of(registry: Registry, bisection: int, watch: Watch) -> HostLab:
-    """Where a bisection's builds and probes are made; raises UserError if the host lacks the counter it asks for."""
+def lab_of(registry: Registry, bisection: int, watch: Watch, sandbox: Wish | None = None) -> HostLab:
+    """Where a bisection's builds and probes are made; raises UserError if the host lacks the counter or the sandbox it
+    asks for, or must have as `sandbox` says."""
     row = registry.store.bisection(bisection)
     question = row.question
     matrix = Matrix.load(Path(question.matrix))
@@ -83,6 +94,7 @@ def lab_of(registry: Registry, bisection: int, watch: Watch) -> HostLab:
             registry.store.add_event(bisection, event)
         watch(event)
 
+    kind = settled(sandbox or question.sandbox, journal)
     return HostLab(
         bisection=bisection,
         question=question,
@@ -96,6 +108,7 @@ def lab_of(registry: Registry, bisection: int, watch: Watch) -> HostLab:
         home=registry.home,
         store=registry.store,
         watch=journal,
+        sandbox=kind,
     )
 
 

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from cpubisect.base.process import Guarded
+from cpubisect.base.sandbox.policy import Wish
 from cpubisect.records.comparisons import Comparisons
 from cpubisect.records.queries import queued
 from cpubisect.records.registry import Registry
 from cpubisect.search import events
+from cpubisect.service.sandboxing import settled
 
 POLL_S = 0.5
 """A new bisection waits at most so long for an idle worker."""
@@ -37,20 +39,29 @@ class _Job:
 class Worker:
     """The one worker of a home directory: a second one would only wait for the first one's probes.
 
-    `launcher` is put before each command: a program that becomes what it starts.
+    `launcher` is put before each command: a program that becomes what it starts; `sandbox` counts, whatever the queued
+    ones ask for.
     """
 
-    def __init__(self, registry: Registry, say: Callable[[str], None], launcher: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        say: Callable[[str], None],
+        launcher: Sequence[str] = (),
+        sandbox: Wish = Wish.REQUIRE,
+    ) -> None:
         self._launcher = launcher
         self._registry = registry
+        self._sandbox = sandbox
         self._comparisons = Comparisons.of(registry.home)
         self._say = say
 
     def run(self, stop: threading.Event) -> None:
         """Until `stop` is set, run what is queued, oldest first; what is running then goes back to the queue.
 
-        Raises UserError if another worker is at work for this home directory.
+        Raises UserError if another worker is at work for this home directory, or there is no sandbox and must be.
         """
+        settled(self._sandbox, lambda event: self._say(event.sentence))
         with self._registry.alone_at_work():
             while not stop.is_set():
                 if job := self._next():
@@ -70,7 +81,7 @@ class Worker:
         store = self._registry.store
         return _Job(
             f"bisection {number}",
-            ("resume", "--queued", "--quiet", str(number)),
+            ("resume", "--queued", "--quiet", "--sandbox", self._sandbox.value, str(number)),
             f"worker-{number}.log",
             lambda: store.bisection(number).state,
             lambda among, state, values: store.change_state(number, among, state, **values),
@@ -81,7 +92,7 @@ class Worker:
         comparisons = self._comparisons
         return _Job(
             f"comparison {number}",
-            ("compare", "--queued", "--quiet", "--resume", str(number)),
+            ("compare", "--queued", "--quiet", "--sandbox", self._sandbox.value, "--resume", str(number)),
             f"worker-comparison-{number}.log",
             lambda: comparisons.row(number).state,
             lambda among, state, values: comparisons.change_state(number, among, state, **values),

@@ -87,7 +87,7 @@ class Built(Plain):
 
     `values` are its own samples by test and metric, `notes` by test what must be known of them; `equal_to` is the
     commit whose code it has, and whose samples stand in for those that it lacks. `first_error` says why it could not be
-    built or probed.
+    built or probed. `sandbox` is what it was built in, `none` or `bubblewrap`.
     """
 
     sha: str
@@ -102,6 +102,7 @@ class Built(Plain):
     build_cpu_seconds: float
     cache_hits: int
     cache_misses: int
+    sandbox: str
     log: str
     values: Mapping[str, Mapping[str, tuple[float, ...]]]
     equal_to: str | None

@@ -21,7 +21,7 @@ BUILT = "built"
 @dataclass(frozen=True)
 class Version(Plain):
     """One of the versions: as named, its commit, how its build ended (`outcome`, empty before that) and by which
-    compiler; `problem` says why it cannot be built."""
+    compiler; `problem` says why it cannot be built, `sandbox` what it was built in, `none` or `bubblewrap`."""
 
     name: str
     sha: str
@@ -30,6 +30,7 @@ class Version(Plain):
     repairs: int
     build_seconds: float
     problem: str
+    sandbox: str = ""
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,7 @@ def _version(name: str, sha: str, builds: Mapping[str, BuildRow], told: Sequence
         len(build.repairs),
         round(build.wall_seconds, 1),
         failed,
+        build.sandbox,
     )
 
 

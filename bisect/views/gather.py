@@ -89,6 +89,7 @@ def _built(build: BuildRow, made: bool, subject: str, by_test: Mapping[str, Meas
         build_cpu_seconds=round(build.cpu_seconds, 1),
         cache_hits=build.cache_hits,
         cache_misses=build.cache_misses,
+        sandbox=build.sandbox,
         log=build.log,
         values={test: _values(probes) for test, probes in own.items()},
         equal_to=equal_to,

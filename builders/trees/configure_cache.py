@@ -9,7 +9,8 @@ environment, every file of the tree that steers cmake (with our edits), the host
 what lies in /usr/local or where an argument points to. A trace of the run that made the results shows every trial
 compilation with its arguments: only results it shows are kept, and if one of them had to do with a place that the key
 does not know, such as a folder of headers in the tree, none is. Nor is any where the packages can't be known. A file
-that is damaged or was made under another key is not read. Should cmake fail with old results, it is run again without.
+that is damaged or was made under another key is not read. What builds of one repository in a sandbox found is not used
+by another's. Should cmake fail with old results, it is run again without.
 """
 
 import contextlib
@@ -25,7 +26,7 @@ from dataclasses import asdict, astuple, dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from cpubisect.base.process import run
+from cpubisect.base.sandbox import inside
 from cpubisect.builders.trees.shop import CommandFailed, Shop
 
 KEPT = 64
@@ -35,7 +36,7 @@ STEERING = ("CMakeLists.txt", "*.cmake", "*.in", "*.cmakein", "VERSION", "MYSQL_
 """The forms of the names of files that decide what checks find."""
 
 _ENTRY = re.compile(r"(?P<name>[A-Za-z_][\w.+-]*):INTERNAL=(?P<value>.*)")
-_PRIVATE = re.compile(r"HOME|TMPDIR|CCACHE_.*|SOURCE_DATE_EPOCH")
+_PRIVATE = re.compile(r"HOME|TMPDIR|CCACHE_.*|GIT_CEILING_DIRECTORIES|SOURCE_DATE_EPOCH")
 _PATH = re.compile(r"(?:^|[=;:,\s]|-I|-L|-isystem)(/[^;\s]*)")
 _SYSTEM = tuple(Path(name) for name in ("/usr", "/lib", "/lib64"))
 # Of one check: the variables of its trial, and the result that is made of them.
@@ -74,7 +75,7 @@ def run_cmake(shop: Shop, arguments: Sequence[str], build: Path) -> None:
     private = Path(shop.environment["TMPDIR"])
     if known := store.load(key) if key else ():
         script = private / "checks.cmake"
-        script.write_text(preload(known), encoding="utf-8")
+        inside.write_text(script, private, preload(known))
         shop.note(f"{len(known)} results of checks are those of an earlier run with the same key")
         try:
             shop.run(["cmake", "-C", str(script), *command])
@@ -91,8 +92,12 @@ def run_cmake(shop: Shop, arguments: Sequence[str], build: Path) -> None:
     sources = [f"--trace-source={module}.cmake" for module in _MODULES]
     tracing = ["--trace-expand", "--trace-format=json-v1", f"--trace-redirect={trace}", *sources]
     shop.checking = shop.run(["cmake", *tracing, *command]).wall_seconds
-    made = traced(trace.read_text(errors="replace"), shop.tree, build, places)
-    store.save(key, checks((build / "CMakeCache.txt").read_text(errors="replace"), made))
+    try:
+        made = traced(inside.read_text(trace, private), shop.tree, build, places)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as problem:
+        shop.note(f"the results of cmake's checks are not kept: {problem}")
+        return
+    store.save(key, checks(shop.read(build / "CMakeCache.txt"), made))
 
 
 def traced(trace: str, tree: Path, build: Path, places: Collection[Path]) -> frozenset[str]:
@@ -184,7 +189,7 @@ def _digest(key: str, known: Sequence[Check]) -> str:
 def _key(shop: Shop, arguments: Sequence[str]) -> str:
     """SHA-256 over all that can decide a check; empty if that can't be known."""
     packages = [Path(name) for name in _PACKAGES if Path(name).is_file()]
-    version = run(["cmake", "--version"], env=shop.environment)
+    version = shop.ask(["cmake", "--version"])
     release = re.search(r"(\d+)\.(\d+)", version.output)
     if not packages or not version.ok or not release or (int(release[1]), int(release[2])) < _OLDEST_CMAKE:
         return ""
@@ -195,10 +200,11 @@ def _key(shop: Shop, arguments: Sequence[str]) -> str:
         "toolchain": asdict(shop.recipe.toolchain),
         "compilers": [_look(Path(name)) for name in compilers if name],
         "environment": _environment(shop.environment, shop.tree),
-        "tree": [(name, _content(shop.tree / name)) for name in _steering(shop)],
+        "tree": [(name, _tree_content(shop, shop.tree / name)) for name in _steering(shop)],
         "host": (platform.machine(), platform.release(), [_content(path) for path in packages]),
         "by hand": [list(_listing(Path(name))) for name in _BY_HAND],
         "named": [list(_listing(path)) for path in _named_places(arguments)],
+        **({"origin": shop.origin} if shop.origin else {}),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -222,15 +228,16 @@ def _environment(environment: Mapping[str, str], tree: Path) -> dict[str, str]:
 
 def _steering(shop: Shop) -> list[str]:
     """Tracked files that cmake reads, and all in folders named `cmake`."""
-    listing = run(["git", "ls-files", "-z"], cwd=shop.tree, env=shop.environment)
-    if not listing.ok:
-        raise CommandFailed(listing)
-    names = (name for name in listing.output.split("\0") if name)
+    names = (name for name in shop.files() if name)
     return sorted(
         name
         for name in names
         if "cmake" in name.split("/")[:-1] or any(fnmatch(name.rpartition("/")[2], form) for form in STEERING)
     )
+
+
+def _tree_content(shop: Shop, path: Path) -> str:
+    return _content(path) if shop.has(path) else ""
 
 
 def _content(path: Path) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from cpubisect.base.objects import ObjectFile
+from cpubisect.base.sandbox import inside
 
 _WORD = re.compile(r"(?:\\.|[^\s\\])+")
 _OBJECTS = (".o", ".lo")
@@ -34,8 +35,8 @@ def compiled_sources(tree: Path, directory: Path) -> tuple[str, ...]:
     """
     names: set[str] = set()
     for file in directory.rglob("*.d"):
-        if file.is_file():
-            names.update(prerequisites(file.read_text(errors="replace")))
+        if inside.is_file(file, tree):
+            names.update(prerequisites(inside.read_text(file, tree)))
     places = Places(tree)
     found = (places.locate(directory, name) for name in names)
     return tuple(sorted({name for name in found if name and (tree / name).is_file()}))
@@ -45,16 +46,20 @@ class Places:
     """Where the names in dependency files lead; each is looked up once."""
 
     def __init__(self, tree: Path) -> None:
-        self._root = tree.resolve()
+        self.root = tree.resolve()
         self._known: dict[tuple[Path, str], str] = {}
 
     def locate(self, directory: Path, name: str) -> str:
         """The path relative to the tree, links resolved, of what a compiler in `directory` calls so; empty if it lies
         outside."""
         if (directory, name) not in self._known:
-            path = (directory / name).resolve()
-            inside = path.is_relative_to(self._root)
-            self._known[directory, name] = str(path.relative_to(self._root)) if inside else ""
+            try:
+                path = (directory / name).resolve()
+            except (OSError, RuntimeError, ValueError):
+                # A name that no file can have, or a link to itself.
+                path = Path("/")
+            inside = path.is_relative_to(self.root)
+            self._known[directory, name] = str(path.relative_to(self.root)) if inside else ""
         return self._known[directory, name]
 
 
@@ -63,7 +68,7 @@ def objects_of(places: Places, files: Mapping[Path, Path]) -> dict[str, ObjectFi
     in which its compiler ran. What they were made from may be generated; an object that is gone is left out."""
     found: dict[str, ObjectFile] = {}
     for file, directory in files.items():
-        for targets, after in rules(file.read_text(errors="replace")):
+        for targets, after in rules(inside.read_text(file, places.root)):
             made = [name for name in targets if name.endswith(_OBJECTS) and (directory / name).is_file()]
             if made and after:
                 inputs = dict.fromkeys(places.locate(directory, name) for name in after)

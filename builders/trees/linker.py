@@ -19,6 +19,9 @@ from cpubisect.base.process import run
 
 PROGRAM, PACKAGE = "ld.lld", "lld"
 
+LINKERS = "linkers"
+"""The directory beside a tree in which its linkers are; its builds can read it."""
+
 _SHUFFLED = (".text*", ".rodata*", ".data*", ".bss*")
 _NAMES = ("ld", "ld.bfd", "ld.gold", "ld.lld")
 _RELEASE = re.compile(r"\bLLD (\d+)\.")
@@ -35,9 +38,9 @@ class Linker:
     environment: dict[str, str]
     build_id: bytes
 
-    def made(self, program: Path) -> bool:
-        """Whether a program was linked by it."""
-        return self.build_id in program.read_bytes()
+    def made(self, program: bytes) -> bool:
+        """Whether a program, given its content, was linked by it."""
+        return self.build_id in program
 
 
 def why_no_redraws(path: str | None = None) -> str:
@@ -61,7 +64,7 @@ def shuffling_linker(directory: Path, seed: int, path: str | None = None) -> Lin
     program = shutil.which(PROGRAM, path=path)
     if program is None:
         raise FileNotFoundError(PROGRAM)
-    directory.mkdir()
+    directory.mkdir(parents=True)
     build_id = hashlib.sha256(b"in order %d" % seed).digest()
     shuffling = [f"--shuffle-sections={name}={seed}" for name in _SHUFFLED]
     options = ["-z", "keep-text-section-prefix", *shuffling, f"--build-id=0x{build_id.hex()}"]

@@ -7,14 +7,14 @@ compiled to stays the same, and only reading the header is saved. `with_header.p
 import posixpath
 import re
 import shlex
-import shutil
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Protocol, Self
 
+from cpubisect.base.sandbox import inside
 from cpubisect.builders.trees.plan import compilations, tidy
 
 WORTH = 4
@@ -61,22 +61,27 @@ class Shared:
     sources: tuple[str, ...]
 
 
-def prepare(folder: Path, found: Sequence[Shared]) -> Path:
-    """Put down in `folder`, which is made, the headers and which source takes which; the command to set before a
-    compiler's (`CCACHE_PREFIX`)."""
+class Writer(Protocol):
+    """Who may write files of a tree."""
+
+    def write(self, path: Path, text: str) -> None: ...
+
+
+def prepare(writer: Writer, folder: Path, found: Sequence[Shared]) -> None:
+    """Put down in `folder`, which is made, the headers and which source takes which. A writer's errors are raised."""
     folder.mkdir(exist_ok=True)
     plan = []
     for number, one in enumerate(found):
-        (folder / f"{number}.h").write_text("".join(f'#include "{name}"\n' for name in one.includes))
+        writer.write(folder / f"{number}.h", "".join(f'#include "{name}"\n' for name in one.includes))
         plan += [f"{source}\t{number}\n" for source in one.sources]
-    (folder / "plan").write_text("".join(plan), errors="surrogateescape")
+    writer.write(folder / "plan", "".join(plan))
     # A build in a sandbox sees its tree and Python, and not us.
-    script = shutil.copy(_WITH_HEADER, folder)
-    command = folder / _COMMAND
+    script = folder / _WITH_HEADER.name
+    writer.write(script, _WITH_HEADER.read_text(encoding="utf-8"))
     words = (str(Path(sys.executable).resolve()), "-IS", str(script), str(folder))
-    command.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+    command = folder / _COMMAND
+    writer.write(command, f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
     command.chmod(0o755)
-    return command
 
 
 def prefix(folder: Path) -> dict[str, str]:
@@ -101,14 +106,15 @@ def _in(directory: str, name: str) -> str:
 
 
 class Texts:
-    """The text of files as far as it matters here, each read once."""
+    """The text of files of a tree as far as it matters here, each read once."""
 
-    def __init__(self) -> None:
+    def __init__(self, tree: Path) -> None:
+        self._tree = tree
         self._known: dict[str, _Text] = {}
 
     def __getitem__(self, path: str) -> "_Text":
         if path not in self._known:
-            self._known[path] = _Text.read(path)
+            self._known[path] = _Text.read(path, self._tree)
         return self._known[path]
 
 
@@ -123,9 +129,9 @@ class _Text:
     steering: bool = False
 
     @classmethod
-    def read(cls, path: str) -> Self:
+    def read(cls, path: str, tree: Path) -> Self:
         try:
-            text = Path(path).read_bytes()
+            text = inside.read_bytes(Path(path), tree)
         except OSError:
             return cls()
         found = list(_INCLUDE.finditer(text))
@@ -189,17 +195,17 @@ class Includes:
         return self._there[path]
 
 
-def shared(commands: Iterable[Compiled], tree: str) -> list[Shared]:
+def shared(commands: Iterable[Compiled], tree: Path) -> list[Shared]:
     """The headers worth compiling once, for all sets of flags, and for each source in `tree` at most one of them."""
     groups: defaultdict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = defaultdict(list)
-    texts = Texts()
+    texts = Texts(tree)
     known: dict[tuple[str, ...], Includes] = {}
     for one in commands:
         groups[one.flags, one.folders].append(one.source)
     found: list[Shared] = []
     for (_, folders), sources in groups.items():
         if len(sources) > WORTH:
-            includes = known.setdefault(folders, Includes(tree, folders, texts))
+            includes = known.setdefault(folders, Includes(str(tree), folders, texts))
             found += _of_group([name for name in sources if not texts[name].steering], includes)
     return found
 

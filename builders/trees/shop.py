@@ -1,5 +1,6 @@
 """Where a build happens: one private tree, one recipe, one log; and what an engine's builder must offer."""
 
+import errno
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -10,10 +11,15 @@ from typing import Protocol
 import psutil
 
 from cpubisect.base.objects import ObjectFile
-from cpubisect.base.process import Finished, Guarded
+from cpubisect.base.process import Finished, Guarded, run
+from cpubisect.base.sandbox import inside
+from cpubisect.base.sandbox.policy import Sandbox
 from cpubisect.base.tools import Header, Tool
 from cpubisect.builders.build import BuildSettings, Recipe
 from cpubisect.builders.trees.progress import CompileCounter, Silence
+
+_KEEP_EVERY_S = 30.0
+"""So much of what a build compiled is compiled again if it is killed, at most."""
 
 
 class CommandFailed(Exception):
@@ -30,10 +36,13 @@ class Shop:
     """A tree being built.
 
     `environment` is the whole environment of its commands: CC and CXX are the recipe's compilers behind ccache, AR and
-    RANLIB belong to them, TMPDIR and HOME are private and empty. `log` gets every command with its output.
-    `cpu_seconds` adds up what they used. `deadline` is a `time.monotonic()` value (0: none). `progress` is told, e.g.,
-    "compiling 120/346"; a builder that knows how many compilations there will be sets `compiles.expected`, and one that
-    keeps the results of a configure script's checks how long they took where there were none, in seconds, `checking`.
+    RANLIB belong to them, TMPDIR and HOME are private and empty. `files` lists what the tree itself has. `log` gets
+    every command with its output. `cpu_seconds` adds up what they used. `deadline` is a `time.monotonic()` value (0:
+    none). `progress` is told, e.g., "compiling 120/346"; a builder that knows how many compilations there will be sets
+    `compiles.expected`, and one that keeps the results of a configure script's checks how long they took where there
+    were none, in seconds, `checking`.
+    In a `sandbox` commands see the tree and what belongs to it only; `keep` keeps what was compiled so far; `origin`
+    is what the results of one clone's builds are known by.
     """
 
     tree: Path
@@ -41,6 +50,7 @@ class Shop:
     settings: BuildSettings
     log: Path
     environment: Mapping[str, str]
+    files: Callable[[], Sequence[str]]
     cpu_seconds: float = 0.0
     deadline: float = 0.0
     progress: Callable[[str], None] | None = None
@@ -48,6 +58,9 @@ class Shop:
     checking: float | None = None
     repair_cflags: list[str] = field(default_factory=list)
     repair_cxxflags: list[str] = field(default_factory=list)
+    sandbox: Sandbox | None = None
+    keep: Callable[[], object] = int
+    origin: str = ""
 
     @property
     def cflags(self) -> tuple[str, ...]:
@@ -96,7 +109,7 @@ class Shop:
         environment = {**self.environment, **(extra_environment or {})}
         with (
             self.log.open("ab") as sink,
-            Guarded(argv, cwd=cwd or self.tree, env=environment, output=sink) as child,
+            Guarded(argv, cwd=cwd or self.tree, env=environment, output=sink, sandbox=self.sandbox) as child,
         ):
             spent = self._watch(child, offset, silent)
             if spent is not None:
@@ -112,12 +125,49 @@ class Shop:
             raise CommandFailed(finished)
         return finished
 
+    def ask(self, argv: Sequence[str]) -> Finished:
+        """What a command says of what was built; it is not part of the build. It may fail."""
+        return run(argv, cwd=self.tree, env=self.environment, sandbox=self.sandbox)
+
+    def read(self, path: Path) -> str:
+        """A file of the tree; raises CommandFailed if there is something else in its place."""
+        try:
+            return inside.read_text(path, self.tree)
+        except OSError as problem:
+            raise _refused("read", path, problem) from problem
+
+    def write(self, path: Path, text: str) -> None:
+        """Write a file of the tree; raises CommandFailed if there is something else in its place."""
+        try:
+            inside.write_text(path, self.tree, text)
+        except OSError as problem:
+            if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise _refused("write", path, problem) from problem
+
+    def take(self, path: Path, target: Path) -> None:
+        """Copy a file of the tree to a place of ours; raises CommandFailed if there is something else in its place."""
+        try:
+            inside.copy(path, self.tree, target)
+        except OSError as problem:
+            if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise _refused("take", path, problem) from problem
+
+    def has(self, path: Path) -> bool:
+        """Whether there is a plain file in the tree."""
+        return inside.is_file(path, self.tree)
+
     def _watch(self, child: Guarded, offset: int, silent: bool) -> float | None:
         """Wait for the end; the CPU seconds spent so far if it has to be killed instead."""
         silence = Silence(self.settings.silence_s, time.monotonic(), offset)
         interval = min(1.0, self.settings.silence_s / 5)
+        kept = time.monotonic()
         while not child.wait(interval):
             now = time.monotonic()
+            if now - kept > _KEEP_EVERY_S:
+                self.keep()
+                kept = time.monotonic()
             size = self.log.stat().st_size
             if size != offset:
                 if not silent:
@@ -137,6 +187,11 @@ class Shop:
             text = self.compiles.feed(log.read().decode(errors="replace"))
         if text and self.progress:
             self.progress(text)
+
+
+def _refused(what: str, path: Path, problem: OSError) -> CommandFailed:
+    message = f"{what}: error: {path.name}: {problem.strerror}"
+    return CommandFailed(Finished((what,), 1, 0.0, 0.0, 0, False, message))
 
 
 def _cpu_seconds_of_tree(pid: int) -> float:

@@ -3,6 +3,10 @@
 Each build has a small repository of its own that borrows the objects of the user's clone. `git worktree` would do the
 same within that clone, but then two runs, a killed run or a pruning git would meet in its administrative files; here
 the clone is only ever read.
+
+That repository lies beside the tree, where no build comes: in the tree it would lead a build to the clone, and what a
+build wrote into its settings our own git would run. In the tree there is another one, which has the commit and nothing
+else, for builds that stamp its name and date into what they make: it has no files, no tags and no commit before.
 """
 
 import contextlib
@@ -17,6 +21,7 @@ from cpubisect.base.errors import UserError
 from cpubisect.base.git.borrowed import borrowed
 from cpubisect.base.git.clone import Clone, find_clone
 from cpubisect.base.process import Finished, run
+from cpubisect.base.sandbox import inside
 from cpubisect.base.scratch import remove_leftovers, scratch
 from cpubisect.builders.build import Edit
 from cpubisect.builders.trees.shop import CommandFailed
@@ -30,20 +35,24 @@ _PATTERNS = ("--no-literal-pathspecs",)
 class SourceTree:
     """A checked-out tree that is ours alone; paths are relative to its root `path`.
 
-    `place` is the private directory it lies in, for whatever else the build needs to be apart.
+    `place` is the private directory it lies in, for whatever else the build needs to be apart; `origin` is where the
+    objects of the clone are, by which that is known.
     """
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, origin: str = "") -> None:
         self.place = place
+        self.origin = origin
         self.path = place / "tree"
         self._changed: set[str] = set()
+        self.repository = place / "git"
         home = place / "git-home"
         home.mkdir()
         self._environment = {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(home),
             "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_CEILING_DIRECTORIES": str(place),
+            "GIT_DIR": str(self.repository),
+            "GIT_WORK_TREE": str(self.path),
             "LC_ALL": "C",
         }
 
@@ -53,6 +62,20 @@ class SourceTree:
         if not finished.ok:
             raise CommandFailed(finished)
         return finished
+
+    def tell_itself(self, commit: str, object_format: str) -> None:
+        """Make the repository in the tree, for builds; raises CommandFailed."""
+        apart = ("GIT_DIR", "GIT_WORK_TREE")
+        environment = {name: value for name, value in self._environment.items() if name not in apart}
+        script = (
+            'git init --quiet --template= --object-format="$2" . && '
+            'git --git-dir="$3" cat-file commit "$1" | git hash-object -t commit -w --stdin >/dev/null && '
+            'echo "$1" >.git/shallow && git update-ref --no-deref HEAD "$1"'
+        )
+        words = ["sh", "-c", script, "sh", commit, object_format, str(self.repository)]
+        finished = run(words, cwd=self.path, env=environment, timeout_s=_GIT_TIMEOUT_S)
+        if not finished.ok:
+            raise CommandFailed(finished)
 
     def search(self, *words: str) -> list[str]:
         """The lines of a `git grep` in the tree; none found is no error."""
@@ -78,14 +101,12 @@ class SourceTree:
         return datetime.fromisoformat(written), datetime.fromisoformat(committed)
 
     def read(self, path: str) -> str:
-        """A file's text; bytes that are not UTF-8 survive a `write` of it."""
-        with (self.path / path).open(encoding="utf-8", errors="surrogateescape", newline="") as file:
-            return file.read()
+        """A file's text; bytes that are not UTF-8 survive a `write` of it. Raises Outside for a link that leads out."""
+        return inside.read_text(self.path / path, self.path, errors="surrogateescape")
 
     def write(self, path: str, text: str) -> None:
-        """Replace a file's text; it then counts as changed."""
-        with (self.path / path).open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
-            file.write(text)
+        """Replace a file's text; it then counts as changed. Raises Outside for a link that leads out."""
+        inside.write_text(self.path / path, self.path, text)
         self._changed.add(path)
 
     def apply_patch(self, patch: Path) -> bool:
@@ -105,7 +126,7 @@ class SourceTree:
 
     def apply_edit(self, edit: Edit) -> int:
         """Make an edit; the number of matches replaced, 0 also if the file does not exist."""
-        if not (self.path / edit.file).is_file():
+        if not inside.is_file(self.path / edit.file, self.path):
             return 0
         text, count = re.compile(edit.find, re.MULTILINE).subn(edit.replace, self.read(edit.file))
         if count:
@@ -115,13 +136,13 @@ class SourceTree:
     def locate(self, spelled: str) -> str | None:
         """The path of a file that a build's output mentions; None if it is not (or not clearly) one of the tree."""
         path = Path(os.path.normpath(self.path / spelled))
-        if path.is_file() and path.is_relative_to(self.path):
+        if path.is_relative_to(self.path) and inside.is_file(path, self.path):
             return self._tracked(str(path.relative_to(self.path)))
         if Path(spelled).is_absolute():
             return None
         tail = re.sub(r"^(\.{1,2}/)+", "", spelled)
         found = self.git("ls-files", "--", f":(glob)**/{tail}").output.splitlines()
-        there = [name for name in found if (self.path / name).is_file()]
+        there = [name for name in found if inside.is_file(self.path / name, self.path)]
         return there[0] if len(there) == 1 else None
 
     def _tracked(self, path: str) -> str | None:
@@ -131,7 +152,9 @@ class SourceTree:
         """All changes made through this object as one unified diff; empty if there are none."""
         if not self._changed:
             return ""
-        return self.git("diff", "HEAD", "--no-color", "--no-ext-diff", "--", *sorted(self._changed)).output
+        # Of a submodule git would ask a status, by whatever settings a build put there.
+        plainly = ("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
+        return self.git("diff", "HEAD", *plainly, "--", *sorted(self._changed)).output
 
     def clean(self) -> None:
         """Remove whatever the build made; our changes stay."""
@@ -149,23 +172,24 @@ def checked_out(repository: Path, commit: str, directory: Path, unread: Sequence
     clone, full = _borrowable(repository, commit, unread)
     remove_leftovers(directory)
     with scratch(directory) as place:
-        tree = SourceTree(place)
+        tree = SourceTree(place, str(clone.objects))
         tree.path.mkdir()
         tree.git("init", "--quiet", "--template=", f"--object-format={clone.object_format}")
-        information = tree.path / ".git" / "objects" / "info"
+        information = tree.repository / "objects" / "info"
         information.mkdir(exist_ok=True)
         (information / "alternates").write_text(f"{clone.objects}\n")
         if clone.shallow:
-            shutil.copyfile(clone.shallow, tree.path / ".git" / "shallow")
+            shutil.copyfile(clone.shallow, tree.repository / "shallow")
         if unread:
             _leave_out(tree, unread)
         tree.git("checkout", "--quiet", "--force", "--detach", full)
+        tree.tell_itself(full, clone.object_format)
         yield tree
 
 
 def _leave_out(tree: SourceTree, unread: Sequence[str]) -> None:
     """Have a checkout write nothing of some directories."""
-    information = tree.path / ".git" / "info"
+    information = tree.repository / "info"
     information.mkdir(exist_ok=True)
     (information / "sparse-checkout").write_text(
         "".join(f"{line}\n" for line in ("/*", *(f"!{one}" for one in unread)))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_trees import TOOLCHAINS, commit, recipe_for, settings_in
+from small_trees import TOOLCHAINS, commit, git, recipe_for, settings_in
 
 from cpubisect.base.process import run
 from cpubisect.builders.build import Recipe
@@ -87,7 +87,10 @@ class Yard:
         plain = {"PATH": "/usr/local/bin:/usr/bin:/bin", "TMPDIR": str(place), "HOME": str(place), "LANG": "C.UTF-8"}
         log = self.directory / "log"
         log.write_text("")
-        shop = Shop(tree, recipe, settings_in(self.directory), log, {**plain, **(environment or {})})
+        shop = Shop(
+            *(tree, recipe, settings_in(self.directory), log, {**plain, **(environment or {})}),
+            files=lambda: git(tree, "ls-files").splitlines(),
+        )
         compilers = (f"-DCMAKE_C_COMPILER={recipe.toolchain.cc}", f"-DCMAKE_CXX_COMPILER={recipe.toolchain.cxx}")
         run_cmake(shop, ["-G", "Ninja", *compilers, *arguments], tree / "build")
         return (tree / "build/config.h").read_text(), log.read_text()

@@ -61,9 +61,12 @@ class Place:
         build = str(self.tree / "build")
         argv = ["ninja", "-C", build, "-t", "commands", "mysqld"]
         listing = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
-        found = shared(compiled(listing, build), str(self.tree))
-        prepare(self.folder, found)
+        found = shared(compiled(listing, build), self.tree)
+        prepare(self, self.folder, found)
         return {one.includes[-1]: tuple(sorted(Path(source).name for source in one.sources)) for one in found}
+
+    def write(self, path: Path, text: str) -> None:
+        path.write_text(text)
 
     def build(self) -> subprocess.CompletedProcess[str]:
         environment = {

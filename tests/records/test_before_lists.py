@@ -23,6 +23,7 @@ from cpubisect.search.verdict import Kind
 from cpubisect.views.suspects import ranking
 
 WHOSE_FLAGS = "+   flags       one set for all commits (pinned)"
+IN_NONE = "+   sandbox     none: builds had all rights of who ran them"
 IN_SHORT = (
     "+ ",
     "+ In short",
@@ -78,7 +79,7 @@ def test_it_is_turned_once(registry: Registry) -> None:
 def test_what_was_printed_is_printed_still(registry: Registry) -> None:
     assert changed("list.txt", bisect("list").stdout) == []
     assert changed("status-1.txt", bisect("status", "1").stdout) == []
-    assert changed("report-1.txt", bisect("report", "1").stdout) == [WHOSE_FLAGS]
+    assert changed("report-1.txt", bisect("report", "1").stdout) == [WHOSE_FLAGS, IN_NONE]
 
 
 def test_builds_that_were_reused_took_nothing_and_each_test_has_its_regime(registry: Registry) -> None:
@@ -94,6 +95,7 @@ def test_builds_that_were_reused_took_nothing_and_each_test_has_its_regime(regis
         "+   regime      overwrite: exact",
         "-   builds      4, 0 made here, 0 failed: 3 s wall, 0 s CPU",
         "+   builds      4, 0 made here, 0 failed: 0 s wall, 0 s CPU",
+        IN_NONE,
     ]
 
 

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from repositories import Story
 
 from cpubisect.base.home import Home
+from cpubisect.base.sandbox.policy import Wish
 from cpubisect.cli import main
 from cpubisect.records.registry import Registry
 from cpubisect.records.store import Store
@@ -25,6 +26,8 @@ BENCH = (Path(__file__).parent.parent / "workloads" / "small_bench.c").read_text
 MAKEFILE = "db_bench: small_bench.c cost.h docs/cost.md\n\t$(CC) -O1 -w -include cost.h -o $@ small_bench.c\n"
 QUICK = ["--set", "rows=100", "--set", "repeats=1", "--set", "instructions_ops=100,300", "--set", "clock_ops=100,2000"]
 QUICK += ["--set", "load=filluniquerandom"]
+UNCONFINED = ["--sandbox", "off"]
+"""Searches are tried here, not builds: those in a sandbox take longer to begin, and have a cache for each clone."""
 
 
 def cost(loops: int, more: str = "") -> dict[str, str]:
@@ -55,7 +58,7 @@ def ask(
     path: Path, good: str, bad: str, *more: str, home: Path, tests: Sequence[str] = ("readrandom",)
 ) -> dict[str, Any]:
     """The report of a bisection of the clone at `path`, whose culprits are confirmed `briefly`."""
-    words = ["start", good, bad, "--repo", str(path), "--json", "--quiet", *QUICK, *more]
+    words = ["start", good, bad, "--repo", str(path), "--json", "--quiet", *QUICK, *UNCONFINED, *more]
     words += [word for test in tests for word in ("--test", test)]
     with briefly():
         result = CliRunner().invoke(main, words, catch_exceptions=False)
@@ -82,6 +85,7 @@ def begun(
         toolchain=None,
         matrix=None,
         jobs=2,
+        sandbox=Wish.OFF,
     )
     home = Home.open()
     registry = Registry(home, Store(home.store))

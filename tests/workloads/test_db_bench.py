@@ -239,11 +239,11 @@ def _below(folder: Path, name: str) -> Path:
 
 def test_every_run_starts_from_the_same_database(build: Build, tmp_path: Path) -> None:
     measured(build(), tmp_path, "overwrite")
-    loaded = tmp_path / "loaded"
+    loaded = tmp_path / "own" / "loaded"
     # 1000 rows and 100 overwrites, the last of them recovered from the log by the settling open.
     assert (loaded / "000009.sst").read_text() == "1100\n"
     assert (loaded / "000003.log").read_text() == "0\n"
-    assert (tmp_path / "db" / "000003.log").read_text() == "1500\n"
+    assert (tmp_path / "own" / "db" / "000003.log").read_text() == "1500\n"
 
 
 def test_the_old_output_format(build: Build, tmp_path: Path) -> None:

@@ -103,6 +103,7 @@ def _view(bisection: int, row: BuildRow, subject: str, probes: list[int], *, log
         wall_seconds=row.wall_seconds,
         cache_hits=row.cache_hits,
         cache_misses=row.cache_misses,
+        sandbox=row.sandbox,
         log=log[-LOG_SHOWN:].decode(errors="replace"),
         log_bytes=len(log),
         probes=probes,

@@ -11,6 +11,8 @@ from typing import Self
 
 from cpubisect.base.metrics import INSTRUCTIONS, L1_MISSES, LL_MISSES, MISPREDICTIONS, Counter, Simulation
 from cpubisect.base.process import Finished, run
+from cpubisect.base.sandbox import inside
+from cpubisect.base.sandbox.policy import Sandbox
 from cpubisect.base.tools import Tool
 from cpubisect.workloads.addresses import fixed_addresses
 from cpubisect.workloads.check import Check, Files, Status
@@ -187,7 +189,7 @@ def count(
     finished = run(command(argv, out), cwd=cwd, env=env, timeout_s=timeout_s, log=log)
     if not finished.ok or not out.is_file():
         return finished, None
-    return finished, parse_profile(out.read_text(errors="replace"))
+    return finished, parse_profile(inside.read_text(out, out.parent))
 
 
 @dataclass
@@ -203,6 +205,7 @@ class Steering:
     simulations: Sequence[Simulation] = ()
     profiled: str = INSTRUCTIONS
     _pid: int = field(default=0, init=False)
+    _sandbox: Sandbox | None = field(default=None, init=False)
     _dumps: int = field(default=0, init=False)
 
     @property
@@ -215,9 +218,12 @@ class Steering:
         """The variable by which valgrind is told to listen."""
         return {"VALGRIND_OPTS": f"--vgdb=yes --vgdb-prefix={self.pipes}"}
 
-    def begin(self, pid: int) -> None:
-        """Begin to count in the server, from zero; raises ProbeError if callgrind does not answer."""
-        self._pid = pid
+    def begin(self, pid: int, sandbox: Sandbox | None = None) -> None:
+        """Begin to count in the server, from zero; raises ProbeError if callgrind does not answer.
+
+        What tells it interrupts it as a debugger does, which must be done from its own sandbox.
+        """
+        self._pid, self._sandbox = pid, sandbox
         self._tell("instrumentation", "on")
 
     def profile(self) -> Profile:
@@ -226,7 +232,7 @@ class Steering:
         self._dumps += 1
         path = self.out.with_name(f"{self.out.name}.{self._dumps}")
         try:
-            return parse_profile(path.read_text(errors="replace"), self.profiled)
+            return parse_profile(inside.read_text(path, path.parent), self.profiled)
         except (OSError, ValueError) as error:
             raise ProbeError(f"callgrind left no profile: {error}") from error
 
@@ -235,11 +241,12 @@ class Steering:
         argv: Sequence[str] = (
             "vgdb",
             f"--vgdb-prefix={self.pipes}",
-            f"--pid={self._pid}",
+            f"--pid={_own_pid(self._pid)}",
             "--max-invoke-ms=1",
             *words,
         )
-        finished = run(argv, timeout_s=_ANSWER_TIMEOUT_S)
+        beside = self._pid if self._sandbox else None
+        finished = run(argv, env=_telling(), timeout_s=_ANSWER_TIMEOUT_S, sandbox=self._sandbox, beside=beside)
         if not finished.ok:
             lines = [line for line in finished.output.splitlines() if line.strip()]
             raise ProbeError(f"callgrind does not take '{' '.join(words)}': {(lines or ['no answer'])[0]}")
@@ -286,11 +293,24 @@ class Callgrind(HeavyCounter):
 
     def read(self, out: Path) -> Profile:
         """The profile in `out`; raises ValueError if it is none, OSError if it is not there."""
-        return parse_profile(out.read_text(errors="replace"), self.profiled)
+        return parse_profile(inside.read_text(out, out.parent), self.profiled)
 
     def steered(self, out: Path, scratch: Path, function: str) -> Steering:
         """Counting inside `function` of a server, with the pipes to steer it in `scratch`."""
         return Steering(out, scratch / "vgdb", function, self.simulations, self.profiled)
+
+
+def _own_pid(pid: int) -> int:
+    """The id that a process has for itself: in a sandbox it is another one."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return pid
+    return next((int(line.split()[-1]) for line in status.splitlines() if line.startswith("NSpid:")), pid)
+
+
+def _telling() -> dict[str, str]:
+    return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
 
 
 COUNTER = Callgrind()

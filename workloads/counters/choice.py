@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from cpubisect.base.errors import UserError
 from cpubisect.base.metrics import COUNTERS, Counter, Simulation
+from cpubisect.base.sandbox.policy import Kind
 from cpubisect.workloads.counters.counting import HeavyCounter, LightCounter
 from cpubisect.workloads.probe import ProbeRequest
 
@@ -31,7 +32,9 @@ def counter_of(name: Counter) -> LightCounter | HeavyCounter | None:
 def counter_for(request: ProbeRequest) -> LightCounter | HeavyCounter | None:
     """What counts as a probe asks, with its simulations; None if it asks for no instructions."""
     counter = counter_of(request.counter) if request.instructions else None
-    return counter.simulating(request.simulations, request.profiled) if isinstance(counter, HeavyCounter) else counter
+    if isinstance(counter, HeavyCounter):
+        return counter.simulating(request.simulations, request.profiled)
+    return counter.confined() if counter and request.sandbox is Kind.BUBBLEWRAP else counter
 
 
 def every_counter() -> tuple[LightCounter | HeavyCounter, ...]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol, Self, TypeVar
 
 from cpubisect.base.metrics import INSTRUCTIONS, Counter, Simulation
+from cpubisect.base.sandbox.policy import Sandbox
 from cpubisect.base.tools import Tool
 from cpubisect.workloads.check import Check, Files
 from cpubisect.workloads.counters.attribution import attribute
@@ -123,6 +124,10 @@ class LightCounter(InstructionCounter):
     """Does not slow what it counts, so that it is a companion of the clock."""
 
     @abstractmethod
+    def confined(self) -> Self:
+        """The same for commands that run in a sandbox, where there may be fewer events."""
+
+    @abstractmethod
     def counts(self, out: Path) -> Mapping[str, float]:
         """What a command left in `out`, by metric, instructions among them; raises as `read` does."""
 
@@ -145,8 +150,9 @@ class Steered(Protocol):
     def environment(self) -> Mapping[str, str]:
         """The variables that the server is started with."""
 
-    def begin(self, pid: int) -> None:
-        """Begin to count in the server, from zero; raises ProbeError if it does not answer."""
+    def begin(self, pid: int, sandbox: Sandbox | None = None) -> None:
+        """Begin to count in the server, from zero, which runs in a sandbox if there is one; raises ProbeError if it
+        does not answer."""
 
     def profile(self) -> Profile:
         """What was counted since the last call, or since counting began; raises ProbeError if there is no answer."""

@@ -16,6 +16,8 @@ from typing import Self
 
 from cpubisect.base.metrics import BRANCH_MISSES, CACHE_MISSES, CYCLES, HARDWARE_INSTRUCTIONS
 from cpubisect.base.process import Guarded, run
+from cpubisect.base.sandbox import inside
+from cpubisect.base.sandbox.surroundings import confined as sandboxed
 from cpubisect.workloads.counters.counting import TRIAL
 from cpubisect.workloads.probe import ProbeError
 
@@ -71,7 +73,7 @@ class Events:
     def counts(self, out: Path) -> dict[str, float]:
         """What was counted, by metric; raises ValueError with perf's own words if what is needed was not, and OSError
         if there is no file."""
-        text = out.read_text(errors="replace") if self.needed or out.exists() else ""
+        text = inside.read_text(out, out.parent) if self.needed or out.exists() else ""
         found = {}
         for metric, event in self.by_metric.items():
             try:
@@ -169,20 +171,24 @@ class Counting:
 
 
 @cache
-def supported() -> Mapping[str, str]:
-    """Those of `RECORDED` that really count on this host; each is tried by itself, once in a process."""
+def supported(*, confined: bool = False) -> Mapping[str, str]:
+    """Those of `RECORDED` that really count on this host, or in a sandbox on it; each is tried by itself, once in a
+    process."""
     if shutil.which("perf") is None:
         return {}
-    return {metric: event for metric, event in RECORDED.items() if _counts(metric, event)}
+    return {metric: event for metric, event in RECORDED.items() if _counts(metric, event, confined)}
 
 
-def _counts(metric: str, event: str) -> bool:
+def _counts(metric: str, event: str, confined: bool) -> bool:
     """Whether there is any of an event in a long loop."""
     with tempfile.TemporaryDirectory() as scratch:
         out, alone = Path(scratch) / "perf.csv", Events({metric: event})
-        return run(alone.command(TRIAL, out), timeout_s=30).ok and alone.counts(out).get(metric, 0.0) > 0
+        sandbox = sandboxed(writable=(Path(scratch),)) if confined else None
+        tried = run(alone.command(TRIAL, out), timeout_s=30, sandbox=sandbox)
+        return tried.ok and alone.counts(out).get(metric, 0.0) > 0
 
 
-def recorder() -> Events | None:
+def recorder(*, confined: bool = False) -> Events | None:
     """What records the hardware's events with the clock; None where perf counts none of them."""
-    return Events(supported()) if supported() else None
+    found = supported(confined=confined)
+    return Events(found) if found else None

@@ -4,8 +4,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 from cpubisect.base.metrics import HARDWARE_INSTRUCTIONS, INSTRUCTIONS, Counter
 from cpubisect.base.process import run
@@ -19,9 +20,10 @@ EVENT = "instructions:u"
 
 @dataclass(frozen=True)
 class Perf(LightCounter):
-    """Counts an event of the hardware, at no cost."""
+    """Counts an event of the hardware, at no cost; `in_sandbox` says that its commands run in one."""
 
     event: str = EVENT
+    in_sandbox: bool = False
 
     name = Counter.HARDWARE
     tools = (Tool("perf", "linux-perf", "hardware counters", vital=False),)
@@ -57,6 +59,10 @@ class Perf(LightCounter):
         """The command line that runs `argv` with the events counted; `read` and `counts` understand `out`."""
         return self._events.command(argv, out)
 
+    def confined(self) -> Self:
+        """The same for commands in a sandbox."""
+        return replace(self, in_sandbox=True)
+
     def read(self, out: Path) -> Profile:
         """The count in `out`; raises ValueError with perf's own words if there is none, OSError without the file."""
         return Profile(round(self.counts(out)[INSTRUCTIONS]))
@@ -67,11 +73,12 @@ class Perf(LightCounter):
 
     def watch(self, pid: int, scratch: Path) -> Counting:
         """Counts a running process, all its threads, for as long as the `with` block lasts."""
-        return self._events.watch(pid, scratch)
+        return replace(self, in_sandbox=False)._events.watch(pid, scratch)
 
     @property
     def _events(self) -> Events:
-        others = {metric: event for metric, event in supported().items() if metric != HARDWARE_INSTRUCTIONS}
+        found = supported(confined=self.in_sandbox)
+        others = {metric: event for metric, event in found.items() if metric != HARDWARE_INSTRUCTIONS}
         return Events({INSTRUCTIONS: self.event, **others}, needed=INSTRUCTIONS)
 
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from cpubisect.base.process import Guarded, run
+from cpubisect.base.sandbox.policy import Sandbox
 from cpubisect.workloads.mysql.installation import environment
 from cpubisect.workloads.mysql.plan import share
 from cpubisect.workloads.mysql.script import COMMON, LUA, Script
@@ -129,7 +130,8 @@ class Client:
     def background(self, command: Sequence[str]) -> Iterator[None]:
         """A command beside others, for as long as the block; raises ProbeError if it ends by itself."""
         path = self.server.place.log.with_name("background.log")
-        with path.open("wb") as log, Guarded(command, env=self._environment(), output=log) as writers:
+        sandbox, environment = self._sandbox(), self._environment()
+        with path.open("wb") as log, Guarded(command, env=environment, output=log, sandbox=sandbox) as writers:
             yield
             ended = not writers.poll()
         if ended:
@@ -139,9 +141,12 @@ class Client:
     def _environment(self) -> dict[str, str]:
         return {**environment(self.server.place.temporary), "LUA_PATH": f"{LUA}/?.lua;;"}
 
+    def _sandbox(self) -> Sandbox | None:
+        return self.server.installation.client_sandbox(self.server.place, LUA)
+
     def _run(self, command: Sequence[str], timeout_s: float) -> str:
         log = self.server.place.log.with_name("sysbench.log")
-        finished = run(command, env=self._environment(), timeout_s=timeout_s, log=log)
+        finished = run(command, env=self._environment(), timeout_s=timeout_s, log=log, sandbox=self._sandbox())
         if finished.returncode == 127:
             raise self.server.failure("sysbench is not installed")
         if finished.timed_out:

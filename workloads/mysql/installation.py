@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Self
 
 from cpubisect.base.process import run
+from cpubisect.base.sandbox.policy import Kind, Sandbox
+from cpubisect.base.sandbox.surroundings import confined
 from cpubisect.base.version import Version
 from cpubisect.workloads.mysql.settings import Flavour, own_words
 from cpubisect.workloads.probe import ProbeError
@@ -33,23 +35,40 @@ class Installation:
     """A built server: `artifact` holds `mysqld`, `share/` (messages and character sets) and `scripts/` (system tables).
 
     `flavour` is what the binary says of itself, `version` what its source tree says; `modern` if the server makes its
-    data directory itself. That came while trees said 5.7.6, so it is the binary that is asked.
+    data directory itself. That came while trees said 5.7.6, so it is the binary that is asked. `kind` is what it and
+    its clients run in.
     """
 
     artifact: Path
     version: Version
     flavour: Flavour
     modern: bool
+    kind: Kind = Kind.NONE
 
     @classmethod
-    def find(cls, artifact: Path, version: Version) -> Self:
+    def find(cls, artifact: Path, version: Version, kind: Kind = Kind.NONE) -> Self:
         """Look at an artifact; raises ProbeError if its server does not even tell its version."""
-        finished = run([artifact / "mysqld", "--no-defaults", "--version"], timeout_s=60)
+        sandbox = confined(readable=(artifact,)) if kind is Kind.BUBBLEWRAP else None
+        command = (str(artifact / "mysqld"), "--no-defaults", "--version")
+        finished = run(command, env=environment(Path("/tmp")), timeout_s=60, sandbox=sandbox)
         if not finished.ok:
             raise ProbeError(f"mysqld --version fails: {telling_line(finished.output)}")
         flavour = Flavour.MARIADB if "MariaDB" in finished.output else Flavour.MYSQL
         with (artifact / "mysqld").open("rb") as binary, mmap.mmap(binary.fileno(), 0, access=mmap.ACCESS_READ) as text:
-            return cls(artifact, version, flavour, modern=text.find(_INITIALIZES) >= 0)
+            return cls(artifact, version, flavour, modern=text.find(_INITIALIZES) >= 0, kind=kind)
+
+    def sandbox(self, place: "Place", *readable: Path) -> Sandbox | None:
+        """What a server at a place runs in: it sees itself and writes to its own files and to those by which it is
+        reached; None if it is to run without. `readable` is what it is fed with."""
+        if self.kind is not Kind.BUBBLEWRAP:
+            return None
+        return confined(writable=(place.own, place.socket.parent), readable=(self.artifact, *readable))
+
+    def client_sandbox(self, place: "Place", *readable: Path) -> Sandbox | None:
+        """What a client of the server at a place runs in: it only reaches the server; None as above."""
+        if self.kind is not Kind.BUBBLEWRAP:
+            return None
+        return confined(writable=(place.socket.parent,), readable=readable)
 
     def command(self, data: Path, temporary: Path, options: Sequence[str]) -> tuple[str, ...]:
         """The command line, which reads no configuration file: `options`, and then what must be so whatever they say,
@@ -79,8 +98,8 @@ class Installation:
 
 @dataclass(frozen=True)
 class Place:
-    """Where one server lives: `data` and `temporary` are directories, `socket` is short enough for the kernel, `log`
-    takes what the server prints."""
+    """Where one server lives: `data` and `temporary` are directories in one that it may write to, `socket` is short
+    enough for the kernel, `log` takes what the server prints."""
 
     data: Path
     temporary: Path
@@ -91,13 +110,19 @@ class Place:
     def below(cls, directory: Path, sockets: Path, name: str) -> Self:
         """A place for the server `name` below `directory`, its socket in `sockets`; makes what is missing."""
         home = directory / name
-        temporary = home / "tmp"
+        own = home / "own"
+        temporary = own / "tmp"
         temporary.mkdir(parents=True, exist_ok=True)
-        return cls(home / "data", temporary, sockets / f"{name}.sock", home / "server.log")
+        return cls(own / "data", temporary, sockets / f"{name}.sock", home / "server.log")
+
+    @property
+    def own(self) -> Path:
+        """The directory that the server may write to; our logs are not in there."""
+        return self.data.parent
 
     def copy_data(self, other: "Place") -> None:
-        """Copy the data directory of `other`, whose server must have stopped."""
-        shutil.copytree(other.data, self.data)
+        """Copy the data directory of `other`, whose server must have stopped; links stay what they are."""
+        shutil.copytree(other.data, self.data, symlinks=True)
 
 
 @contextmanager
@@ -127,16 +152,18 @@ def telling_line(text: str) -> str:
 
 def initialise(installation: Installation, place: Place, options: Sequence[str], timeout_s: float = 300.0) -> None:
     """Make the data directory of `place`, with system tables; raises ProbeError if the server cannot."""
-    log = place.log.with_name("initialise.log")
+    log, fed = place.log.with_name("initialise.log"), tuple[Path, ...]()
     command = installation.command(place.data, place.temporary, options)
     if installation.modern:
         argv: tuple[str, ...] = (*command, "--initialize-insecure")
     else:
         statements = _bootstrap_file(installation, place)
+        fed = (statements,)
         (place.data / "mysql").mkdir(parents=True)
         feed = 'input=$1; shift; exec "$@" <"$input"'
         argv = ("/bin/sh", "-c", feed, "bootstrap", str(statements), *command, "--skip-grant-tables", "--bootstrap")
-    finished = run(argv, env=environment(place.temporary), timeout_s=timeout_s, log=log)
+    sandbox = installation.sandbox(place, *fed)
+    finished = run(argv, env=environment(place.temporary), timeout_s=timeout_s, log=log, sandbox=sandbox)
     if finished.timed_out:
         raise ProbeError(f"the server made no data directory within {timeout_s:.0f} s", log)
     if not finished.ok:

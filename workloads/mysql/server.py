@@ -38,12 +38,15 @@ class Server:
         patience_s: float = 120.0,
     ) -> None:
         self.place = place
+        self.installation = installation
+        self.sandbox = installation.sandbox(place)
         # Last, so that no option before them holds: this server asks nobody for a password.
         own = (f"--socket={place.socket}", "--skip-grant-tables")
         self.command = (*launcher, *installation.command(place.data, place.temporary, options), *own)
         self._offset = place.log.stat().st_size if place.log.exists() else 0
         with place.log.open("ab") as log:
-            self._child = Guarded(self.command, env={**environment(place.temporary), **(variables or {})}, output=log)
+            own_environment = {**environment(place.temporary), **(variables or {})}
+            self._child = Guarded(self.command, env=own_environment, output=log, sandbox=self.sandbox)
         try:
             self._wait_until_it_answers(patience_s)
         except BaseException:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import CONTEXT_SWITCHES, CPU, INSTRUCTIONS, QPS
+from cpubisect.base.sandbox.policy import Kind
 from cpubisect.report.blocks import Block, Column, Content, Facts, Paragraph, Section, Table, clean, facts
 from cpubisect.search.comparing.relative import MORE_IS_BETTER, Cell, Group, MetricTable, Spread
 from cpubisect.search.ends import ChangedVariable
@@ -153,6 +154,9 @@ def _versions(told: SideBySide) -> tuple[Block, ...]:
         Column("remarks", loose=True),
     )
     blocks: list[Block] = [Table(columns, tuple(_version(version) for version in told.versions))]
+    unconfined = [version.name for version in told.versions if version.sandbox == Kind.NONE]
+    if unconfined:
+        blocks.append(Paragraph(f"Built in no sandbox, with all rights of who ran it: {', '.join(unconfined)}."))
     compilers = {version.toolchain for version in told.versions if version.toolchain}
     if len(compilers) > 1:
         blocks.append(Paragraph("The versions were built by different compilers, which is a part of the differences."))

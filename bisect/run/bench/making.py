@@ -13,6 +13,7 @@ from cpubisect.base.flags import Flags
 from cpubisect.base.home import Home
 from cpubisect.base.locks import wait_for
 from cpubisect.base.metrics import INSTRUCTIONS, Counter, Simulation
+from cpubisect.base.sandbox.policy import Kind
 from cpubisect.base.scratch import scratch
 from cpubisect.base.version import Version
 from cpubisect.builders.build import BuildResult, BuildSettings, Library, Outcome, Recipe, Toolchain
@@ -41,7 +42,8 @@ class Bench:
 
     `toolchain` is the compiler for all builds, None for the matrix's preference; `profiled` is the metric of profiles;
     `again` is the command that goes on after an interruption; `flags` are those that commits are compiled by;
-    `tell` takes what happens; at the `ends` (shas) a setting that is refused is the user's matter, not the commit's.
+    `tell` takes what happens; at the `ends` (shas) a setting that is refused is the user's matter, not the commit's;
+    `sandbox` is what builds and probes run in.
     """
 
     owner: int
@@ -60,6 +62,7 @@ class Bench:
     profiled: str = INSTRUCTIONS
     flags: Flags = Flags.PINNED
     ends: frozenset[str] = frozenset()
+    sandbox: Kind = Kind.NONE
     _libraries: dict[str, tuple[Library, ...]] = field(default_factory=dict, repr=False)
 
     def version(self, sha: str) -> Version:
@@ -169,6 +172,7 @@ class Bench:
             unread=self.engine.unread,
             bundled=self.engine.bundled,
             libraries=self.home.libraries,
+            sandbox=self.sandbox,
         )
 
     def provide(self, recipe: Recipe) -> None:
@@ -280,6 +284,7 @@ class Bench:
             clock=purpose.clocks,
             simulations=self.simulations,
             profiled=self.profiled,
+            sandbox=self.sandbox,
         )
 
 

@@ -7,6 +7,7 @@ from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import Counter, Simulation
 from cpubisect.base.plain import Plain
+from cpubisect.base.sandbox.policy import Wish
 
 LEAST_SIDES, MOST_SIDES = 2, 12
 """Versions of one comparison: more columns than a table is read with, and hours of probes."""
@@ -62,7 +63,8 @@ class Asked(Plain):
     `rounds` probes are made of each side and row; `given` are the user's settings; `toolchain` is a name of the matrix
     or None for its preference; `matrix` is the path of the compiler matrix in use; `jobs` compile at once; `counter` is
     how instructions are to be counted, None for the best that the host has; `flags` are those that versions are
-    compiled by; `unsafe_settings` is as in a bisection's question.
+    compiled by; `unsafe_settings` is as in a bisection's question; `sandbox` is whether builds and probes are to run in
+    one.
     """
 
     engine: str
@@ -78,6 +80,7 @@ class Asked(Plain):
     simulations: tuple[Simulation, ...] = ()
     flags: Flags = Flags.PINNED
     unsafe_settings: bool = False
+    sandbox: Wish = Wish.AUTO
 
     @property
     def tests(self) -> tuple[str, ...]:

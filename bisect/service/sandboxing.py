@@ -1,0 +1,78 @@
+"""Whether builds and probes run in a sandbox: what was asked for, and what this host can do, which is tried."""
+
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from cpubisect.base.errors import UserError
+from cpubisect.base.process import SandboxFailed, run
+from cpubisect.base.sandbox.policy import Kind, Wish
+from cpubisect.base.sandbox.surroundings import PROGRAM, confined
+from cpubisect.builders.trees import cache
+from cpubisect.search import events
+from cpubisect.search.events import Watch
+from cpubisect.workloads.check import Check, Status
+
+PACKAGE = "bubblewrap"
+_NAME = "sandbox"
+_INSTALL = f"apt-get install -y {PACKAGE}"
+_ALLOW = "sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000, or a container that allows them"
+_TRIAL = """
+echo made >"$1/made" && [ ! -e "$2" ] || exit 1
+count=0
+for process in /proc/[0-9]*; do count=$((count + 1)); done
+[ $count = 2 ]
+"""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why commands cannot be run in a sandbox here, in one line, and a command that mends it."""
+
+    why: str
+    fix: str
+
+
+def problem() -> Problem | None:
+    """Why there is no sandbox here; None if there is. A command is tried in one, in a fifth of a second: it must write
+    where it may, not see what it must not, and be alone with its guard."""
+    if shutil.which(PROGRAM) is None:
+        return Problem(f"{PACKAGE} is not installed", _INSTALL)
+    with tempfile.TemporaryDirectory() as scratch:
+        given, hidden = Path(scratch, "given"), Path(scratch, "hidden")
+        given.mkdir()
+        hidden.write_text("secret")
+        log = Path(scratch, "log")
+        words = ["sh", "-c", _TRIAL, "sh", str(given), str(hidden)]
+        try:
+            tried = run(words, env={"PATH": os.defpath}, log=log, timeout_s=60.0, sandbox=confined([given]))
+        except SandboxFailed:
+            said = log.read_text(errors="replace").strip().splitlines()
+            return Problem(said[0] if said else f"{PROGRAM} makes none", _ALLOW)
+        if not tried.ok or not (given / "made").is_file():
+            return Problem("a command in one does not see what it should, or sees more", _INSTALL)
+    return Problem(why, "apt-get install -y ccache") if (why := cache.problem()) else None
+
+
+def settled(wish: Wish, watch: Watch) -> Kind:
+    """What builds and probes run in; where a wish for one that need not be cannot be fulfilled, `watch` is told so.
+    Raises UserError where it must be."""
+    if wish is Wish.OFF:
+        return Kind.NONE
+    found = problem()
+    if not found:
+        return Kind.BUBBLEWRAP
+    if wish is Wish.REQUIRE:
+        raise UserError(f"there is no sandbox here ({found.why})", f"{found.fix}; or --sandbox off")
+    watch(events.Notice(text=f"no sandbox ({found.why}): what is built and measured runs with all your rights"))
+    return Kind.NONE
+
+
+def check() -> Check:
+    """What `bisect doctor` says of it."""
+    if lacking := problem():
+        found = f"{lacking.why}; builds and probes run with all your rights, and `bisect serve` runs none"
+        return Check(_NAME, Status.WARN, found, lacking.fix)
+    return Check(_NAME, Status.OK, f"builds and probes run in {PACKAGE}: own files, no network")
