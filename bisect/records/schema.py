@@ -59,40 +59,6 @@ CREATE TABLE IF NOT EXISTS builds (
 )
 """
 
-USES = """
-CREATE TABLE IF NOT EXISTS uses (
-    bisection INTEGER NOT NULL,
-    build INTEGER NOT NULL,
-    made INTEGER NOT NULL,
-    PRIMARY KEY (bisection, build),
-    FOREIGN KEY (bisection) REFERENCES bisections (id) ON DELETE CASCADE,
-    FOREIGN KEY (build) REFERENCES builds (id)
-)
-"""
-
-PROBES = """
-CREATE TABLE IF NOT EXISTS probes (
-    id INTEGER NOT NULL PRIMARY KEY,
-    bisection INTEGER NOT NULL,
-    build INTEGER NOT NULL,
-    purpose VARCHAR NOT NULL,
-    test VARCHAR NOT NULL,
-    parameters JSON NOT NULL,
-    counter VARCHAR NOT NULL,
-    started FLOAT NOT NULL,
-    seconds FLOAT NOT NULL,
-    error VARCHAR,
-    profile BLOB,
-    variables JSON NOT NULL,
-    commands JSON NOT NULL,
-    attributed BLOB,
-    calls BLOB,
-    note VARCHAR NOT NULL DEFAULT '',
-    FOREIGN KEY (bisection) REFERENCES bisections (id) ON DELETE CASCADE,
-    FOREIGN KEY (build) REFERENCES builds (id)
-)
-"""
-
 SUSPECTS = """
 CREATE TABLE IF NOT EXISTS suspects (
     bisection INTEGER NOT NULL,
@@ -102,28 +68,6 @@ CREATE TABLE IF NOT EXISTS suspects (
     weight FLOAT NOT NULL,
     because JSON NOT NULL,
     PRIMARY KEY (bisection, path, position),
-    FOREIGN KEY (bisection) REFERENCES bisections (id) ON DELETE CASCADE
-)
-"""
-
-SAMPLES = """
-CREATE TABLE IF NOT EXISTS samples (
-    probe INTEGER NOT NULL,
-    metric VARCHAR NOT NULL,
-    number INTEGER NOT NULL,
-    value FLOAT NOT NULL,
-    PRIMARY KEY (probe, metric, number),
-    FOREIGN KEY (probe) REFERENCES probes (id) ON DELETE CASCADE
-)
-"""
-
-EVENTS = """
-CREATE TABLE IF NOT EXISTS events (
-    id INTEGER NOT NULL PRIMARY KEY,
-    bisection INTEGER NOT NULL,
-    at FLOAT NOT NULL,
-    kind VARCHAR NOT NULL,
-    data JSON NOT NULL,
     FOREIGN KEY (bisection) REFERENCES bisections (id) ON DELETE CASCADE
 )
 """
@@ -152,21 +96,21 @@ CREATE TABLE IF NOT EXISTS comparisons (
 )
 """
 
-COMPARISON_USES = """
-CREATE TABLE IF NOT EXISTS comparison_uses (
-    comparison INTEGER NOT NULL,
+_OWN = (
+    """
+CREATE TABLE IF NOT EXISTS {uses} (
+    {owner} INTEGER NOT NULL,
     build INTEGER NOT NULL,
     made INTEGER NOT NULL,
-    PRIMARY KEY (comparison, build),
-    FOREIGN KEY (comparison) REFERENCES comparisons (id) ON DELETE CASCADE,
+    PRIMARY KEY ({owner}, build),
+    FOREIGN KEY ({owner}) REFERENCES {owners} (id) ON DELETE CASCADE,
     FOREIGN KEY (build) REFERENCES builds (id)
 )
-"""
-
-COMPARISON_PROBES = """
-CREATE TABLE IF NOT EXISTS comparison_probes (
+""",
+    """
+CREATE TABLE IF NOT EXISTS {probes} (
     id INTEGER NOT NULL PRIMARY KEY,
-    comparison INTEGER NOT NULL,
+    {owner} INTEGER NOT NULL,
     build INTEGER NOT NULL,
     purpose VARCHAR NOT NULL,
     test VARCHAR NOT NULL,
@@ -181,51 +125,63 @@ CREATE TABLE IF NOT EXISTS comparison_probes (
     attributed BLOB,
     calls BLOB,
     note VARCHAR NOT NULL DEFAULT '',
-    FOREIGN KEY (comparison) REFERENCES comparisons (id) ON DELETE CASCADE,
+    FOREIGN KEY ({owner}) REFERENCES {owners} (id) ON DELETE CASCADE,
     FOREIGN KEY (build) REFERENCES builds (id)
 )
-"""
-
-COMPARISON_SAMPLES = """
-CREATE TABLE IF NOT EXISTS comparison_samples (
+""",
+    """
+CREATE TABLE IF NOT EXISTS {samples} (
     probe INTEGER NOT NULL,
     metric VARCHAR NOT NULL,
     number INTEGER NOT NULL,
     value FLOAT NOT NULL,
     PRIMARY KEY (probe, metric, number),
-    FOREIGN KEY (probe) REFERENCES comparison_probes (id) ON DELETE CASCADE
+    FOREIGN KEY (probe) REFERENCES {probes} (id) ON DELETE CASCADE
 )
-"""
-
-COMPARISON_EVENTS = """
-CREATE TABLE IF NOT EXISTS comparison_events (
+""",
+    """
+CREATE TABLE IF NOT EXISTS {events} (
     id INTEGER NOT NULL PRIMARY KEY,
-    comparison INTEGER NOT NULL,
+    {owner} INTEGER NOT NULL,
     at FLOAT NOT NULL,
     kind VARCHAR NOT NULL,
     data JSON NOT NULL,
-    FOREIGN KEY (comparison) REFERENCES comparisons (id) ON DELETE CASCADE
+    FOREIGN KEY ({owner}) REFERENCES {owners} (id) ON DELETE CASCADE
 )
-"""
+""",
+)
 
 
 @dataclass(frozen=True)
 class Tables:
-    """Where builds, probes and journals of one kind of owner are; `owner` is the column that says whose a row is."""
+    """Where builds, probes and journals of one kind of owner are. All owners are in the table `owners`; `owner` is the
+    column that says whose a row is."""
 
     owner: str
+    owners: str
     uses: str
     probes: str
     samples: str
     events: str
 
+    def statements(self) -> tuple[str, ...]:
+        """What makes them."""
+        return tuple(statement.format_map(vars(self)) for statement in _OWN)
 
-OF_BISECTIONS = Tables("bisection", "uses", "probes", "samples", "events")
-OF_COMPARISONS = Tables("comparison", "comparison_uses", "comparison_probes", "comparison_samples", "comparison_events")
 
-OF_A_COMPARISON = (COMPARISONS, COMPARISON_USES, COMPARISON_PROBES, COMPARISON_SAMPLES, COMPARISON_EVENTS)
+OF_BISECTIONS = Tables("bisection", "bisections", "uses", "probes", "samples", "events")
+OF_COMPARISONS = Tables(
+    "comparison",
+    "comparisons",
+    "comparison_uses",
+    "comparison_probes",
+    "comparison_samples",
+    "comparison_events",
+)
 
-TABLES = (BISECTIONS, CANDIDATES, BUILDS, USES, PROBES, SUSPECTS, SAMPLES, EVENTS, LINKS)
+OF_A_COMPARISON = (COMPARISONS, *OF_COMPARISONS.statements())
+
+TABLES = (BISECTIONS, CANDIDATES, BUILDS, *OF_BISECTIONS.statements(), SUSPECTS, LINKS)
 """Each after those that it refers to. Columns of type JSON hold text, those of type BLOB what `packing` makes."""
 
 PROBES_OF_BUILD = "CREATE INDEX IF NOT EXISTS probes_of_build ON probes (build)"
