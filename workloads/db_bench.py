@@ -26,20 +26,22 @@ the engine's log, so cheap operations want more of them in `instructions_ops`. W
 `cache_numshardbits` should be raised: the defaults have a cache of one shard.
 """
 
+import errno
 import os
 import re
 import shlex
-import shutil
 import signal
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from shutil import copy2
 from typing import Self, TypeVar
 
 from cpubisect.base.metrics import CONTEXT_SWITCHES, CPU, INSTRUCTIONS, QPS
 from cpubisect.base.process import Finished, run
+from cpubisect.base.sandbox import inside
 from cpubisect.base.sandbox.policy import Kind, Sandbox
 from cpubisect.base.sandbox.surroundings import confined
 from cpubisect.base.tools import Tool
@@ -239,15 +241,15 @@ class _Runs:
 
     def _measured(self, wanted: int) -> tuple[str, ...]:
         database = self.own / "db"
-        shutil.rmtree(database, ignore_errors=True)
-        if self.has_database:
-            shutil.copytree(
-                self.own / "loaded",
-                database,
-                ignore=shutil.ignore_patterns("LOG", "LOG.old*", "LOCK"),
-                copy_function=_link_table_or_copy,
-                symlinks=True,
-            )
+        try:
+            inside.remove(database)
+            if self.has_database:
+                loaded = self.own / "loaded"
+                inside.copy_tree(loaded, database, _link_table_or_copy, without=("LOG", "LOG.old*", "LOCK"))
+        except OSError as problem:
+            if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise ProbeError(f"the database cannot be copied: {problem}", self.log) from problem
         return self.lines.measure(wanted, database, existing=self.has_database)
 
     def _run(self, argv: Sequence[str], what: str) -> Finished:
@@ -318,12 +320,12 @@ def _environment() -> dict[str, str]:
     return {**kept, "LC_ALL": "C"}
 
 
-def _link_table_or_copy(source: str, target: str) -> None:
+def _link_table_or_copy(source: Path, target: Path) -> None:
     # Table files are never written again, only unlinked.
-    if source.endswith(".sst"):
+    if source.suffix == ".sst":
         os.link(source, target)
     else:
-        shutil.copy2(source, target)
+        copy2(source, target)
 
 
 WORKLOAD: Workload = DbBench()

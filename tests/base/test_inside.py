@@ -61,3 +61,40 @@ def test_a_copy_has_the_mode_but_no_rights_of_others(root: Path, tmp_path: Path)
     (root / "plain").chmod(0o4755)
     inside.copy(root / "plain", root, tmp_path / "copy")
     assert (tmp_path / "copy").stat().st_mode & 0o7777 == 0o755
+
+
+def test_what_is_too_large_is_not_taken_over(root: Path, tmp_path: Path) -> None:
+    with (root / "huge").open("wb") as file:
+        file.truncate(inside.MOST_COPIED_BYTES + 1)
+    with pytest.raises(Outside, match="plain file of at most"):
+        inside.copy(root / "huge", root, tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+
+
+def test_a_directory_is_copied_with_its_links_as_they_are(root: Path, tmp_path: Path) -> None:
+    (root / "pipe").unlink()
+    (root / "sub" / "LOG.old.1").write_text("what is not wanted")
+    (root / "sub" / "deep").write_text("deep")
+    (tmp_path / "copy").symlink_to(tmp_path)
+    inside.copy_tree(root, tmp_path / "copy", without=("LOG.old*",))
+    assert not (tmp_path / "copy").is_symlink()
+    assert sorted(os.listdir(tmp_path / "copy")) == ["away", "far", "loop", "near", "plain", "sub", "zero"]
+    assert (tmp_path / "copy" / "far").readlink() == Path("../secret")
+    assert (tmp_path / "copy" / "away").is_symlink()
+    assert os.listdir(tmp_path / "copy" / "sub") == ["deep"]
+
+
+@pytest.mark.parametrize("name", ["away", "pipe", "plain", "sub"])
+def test_no_directory_is_copied_that_is_none_or_holds_a_pipe(root: Path, name: str, tmp_path: Path) -> None:
+    os.mkfifo(root / "sub" / "pipe")
+    with pytest.raises(Outside):
+        inside.copy_tree(root / name, tmp_path / "copy")
+    assert not (tmp_path / "copy" / "secret").exists()
+
+
+@pytest.mark.parametrize("kind", ["directory", "file", "link", "nothing"])
+def test_whatever_is_there_is_removed(root: Path, kind: str, tmp_path: Path) -> None:
+    there = {"directory": root / "sub", "file": root / "plain", "link": root / "away", "nothing": root / "none"}[kind]
+    inside.remove(there)
+    assert not os.path.lexists(there)
+    assert (tmp_path / "secret").exists()

@@ -1,5 +1,6 @@
 """Servers, clients and profilers in the sandbox: MariaDB with sysbench and callgrind, and a small db_bench."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -18,7 +19,7 @@ from cpubisect.workloads.db_bench_tests import TESTS as BENCH_TESTS
 from cpubisect.workloads.mysql.installation import Installation, Place, initialise, short_directory
 from cpubisect.workloads.mysql.server import Server
 from cpubisect.workloads.mysql.tests import TESTS
-from cpubisect.workloads.probe import ProbeRequest
+from cpubisect.workloads.probe import ProbeError, ProbeRequest
 
 NAMESPACES = ("ipc", "mnt", "net", "pid", "user", "uts")
 QUICK = {"rows": "200", "repeats": "1", "samples": "1"}
@@ -92,3 +93,26 @@ def test_db_bench_counts_the_same_in_the_sandbox(bench: Path, tmp_path: Path) ->
         for kind in Kind
     }
     assert counted[Kind.BUBBLEWRAP] == pytest.approx(counted[Kind.NONE], rel=1e-3)
+
+
+@pytest.mark.parametrize("left", ["a link out", "a pipe", "a link for the copy"])
+def test_a_database_is_copied_from_its_own_place_alone(bench: Path, tmp_path: Path, left: str) -> None:
+    """What loads leaves something else than a database: a later run must not see what that leads to."""
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "secret").write_text("private")
+    away = f'rm -rf "$own/loaded"; ln -s {tmp_path}/private "$own/loaded"'
+    does = {
+        "a link out": away,
+        "a pipe": 'mkfifo "$own/loaded/pipe"',
+        "a link for the copy": f'ln -sfn {tmp_path}/private "$own/db"',
+    }[left]
+    (bench / "db_bench").rename(bench / "real")
+    script = f'#!/bin/sh\ncd "$(dirname "$0")"\n./real "$@" || exit\nown={tmp_path}/scratch/own\n{does}\n'
+    (bench / "db_bench").write_text(script + 'if grep -rq private "$own"/db/*; then echo reached >&2; exit 9; fi\n')
+    (bench / "db_bench").chmod(0o755)
+    asked = request(bench, tmp_path / "scratch", Kind.BUBBLEWRAP, {})
+    with contextlib.suppress(ProbeError):
+        db_bench.WORKLOAD.probe(asked)
+    assert "reached" not in (asked.scratch / "db_bench.log").read_text()
+    assert (tmp_path / "private" / "secret").read_text() == "private"
+    assert [path.name for path in (tmp_path / "private").iterdir()] == ["secret"]

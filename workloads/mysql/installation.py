@@ -3,7 +3,6 @@
 import mmap
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from cpubisect.base.process import run
+from cpubisect.base.sandbox import inside
 from cpubisect.base.sandbox.policy import Kind, Sandbox
 from cpubisect.base.sandbox.surroundings import confined
 from cpubisect.base.version import Version
@@ -121,8 +121,12 @@ class Place:
         return self.data.parent
 
     def copy_data(self, other: "Place") -> None:
-        """Copy the data directory of `other`, whose server must have stopped; links stay what they are."""
-        shutil.copytree(other.data, self.data, symlinks=True)
+        """Copy the data directory of `other`, whose server must have stopped; links stay what they are. Raises
+        ProbeError if that left something else."""
+        try:
+            inside.copy_tree(other.data, self.data)
+        except inside.Outside as refused:
+            raise ProbeError(f"the data cannot be copied: {refused}", other.log) from refused
 
 
 @contextmanager

@@ -8,10 +8,15 @@ when it is looked at, so what was checked stays as it is.
 import errno
 import os
 import shutil
+import stat
+from collections.abc import Callable
 from pathlib import Path
 
 MOST_BYTES = 1 << 30
 """A file that is larger is not read: profiles and dependency files have some megabytes at most."""
+
+MOST_COPIED_BYTES = 2 << 30
+"""A file that is larger is not taken over: the largest server, with all that a debugger asks for, has half of it."""
 
 
 class Outside(OSError):
@@ -65,9 +70,48 @@ def write_text(path: Path, root: Path, text: str) -> None:
 def copy(path: Path, root: Path, target: Path) -> None:
     """Copy a file below `root` to a place of ours, with its mode, less what gives rights; raises OSError, Outside."""
     found = inside(path, root)
-    if not found.is_file():
-        raise Outside(path, "is not a plain file")
-    shutil.copyfile(found, target)
     status = found.stat()
+    if not found.is_file() or status.st_size > MOST_COPIED_BYTES:
+        raise Outside(path, f"is not a plain file of at most {MOST_COPIED_BYTES >> 20} MiB")
+    shutil.copyfile(found, target)
     target.chmod(status.st_mode & 0o777)
     os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def copy_tree(
+    source: Path,
+    target: Path,
+    copy_file: Callable[[Path, Path], object] = shutil.copy2,
+    *,
+    without: tuple[str, ...] = (),
+) -> None:
+    """Copy a directory to a place where a command may have left something, which goes. Links stay what they are, and
+    names that match one `without` stay behind; raises Outside where there is anything but directories and plain files.
+    """
+    if not stat.S_ISDIR(source.lstat().st_mode):
+        raise Outside(source, "is not a directory")
+    remove(target)
+    target.mkdir()
+    for entry in sorted(source.iterdir()):
+        if any(entry.match(pattern) for pattern in without):
+            continue
+        mode, place = entry.lstat().st_mode, target / entry.name
+        if stat.S_ISDIR(mode):
+            copy_tree(entry, place, copy_file, without=without)
+        elif stat.S_ISLNK(mode):
+            place.symlink_to(entry.readlink())
+        elif stat.S_ISREG(mode):
+            copy_file(entry, place)
+        else:
+            raise Outside(entry, "is not a plain file")
+
+
+def remove(path: Path) -> None:
+    """Remove whatever is there, a directory with all that is in it; of a link only itself. Raises OSError."""
+    try:
+        if stat.S_ISDIR(path.lstat().st_mode):
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    except FileNotFoundError:
+        return
