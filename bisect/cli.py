@@ -566,7 +566,7 @@ def worker(sandbox: str) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     _say("waiting for queued bisections (Ctrl-C ends it)")
-    Worker(Registry.open(), _say, Wish(sandbox)).run(stop)
+    Worker(Registry.open(), _say, sandbox=Wish(sandbox)).run(stop)
 
 
 def _say(text: str) -> None:

@@ -129,7 +129,7 @@ def _work(
     told = ""
     while not stop.is_set():
         try:
-            Worker(registry, say, launcher, sandbox).run(stop)
+            Worker(registry, say, launcher=launcher, sandbox=sandbox).run(stop)
         except Exception as error:
             # Whatever it is, a full disk say, may pass; the queue must not stand still for ever.
             if str(error) != told:

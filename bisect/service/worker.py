@@ -47,6 +47,7 @@ class Worker:
         self,
         registry: Registry,
         say: Callable[[str], None],
+        *,
         launcher: Sequence[str] = (),
         sandbox: Wish = Wish.REQUIRE,
     ) -> None:

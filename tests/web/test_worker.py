@@ -2,6 +2,8 @@
 
 import re
 import shutil
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -77,6 +79,17 @@ def test_what_the_form_starts_the_worker_finishes(copied: Registry, browser: Fla
     assert "no worker runs" in browser.get("/").text
     assert work(copied, bisection) == [f"bisection {bisection} begins", f"bisection {bisection} is finished"]
     assert f"/bisections/{bisection}/culprits/{known.culprit}" in browser.get(f"/bisections/{bisection}").text
+
+
+def test_the_command_runs_what_is_queued(copied: Registry, browser: FlaskClient, known: Known) -> None:
+    bisection = started(browser, known)
+    words = [sys.executable, "-m", "cpubisect.cli", "worker"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as worker:
+        assert worker.stderr
+        ended = next(line for line in worker.stderr if f"bisection {bisection} is " in line)
+        worker.terminate()
+    assert ended.endswith(f"bisection {bisection} is finished\n")
+    assert copied.store.bisection(bisection).state == "finished"
 
 
 def test_they_run_in_the_order_in_which_they_came(copied: Registry, browser: FlaskClient, known: Known) -> None:
