@@ -112,6 +112,9 @@ class Job:
             self.fail(failure.finished)
         except inside.Outside as refused:
             self.outcome, self.output, self.first_error = Outcome.FAILED, None, str(refused)
+        except RecursionError:
+            self.outcome, self.output = Outcome.FAILED, None
+            self.first_error = "the build left directories in one another without end"
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 self.outcome, self.first_error = Outcome.OUT_OF_DISK, str(error)

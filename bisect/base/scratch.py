@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import shutil
+import subprocess
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,7 +60,11 @@ def _is_same_file(descriptor: int, path: Path) -> bool:
 def _remove(place: Path, mark: Path) -> bool:
     """Remove a place, also one that a dying program still writes into; it keeps its mark as long as it exists."""
     for _ in range(100):
-        shutil.rmtree(place, ignore_errors=True)
+        try:
+            shutil.rmtree(place, ignore_errors=True)
+        except RecursionError:
+            # A build can put directories into one another without end; rm takes them one after the other.
+            subprocess.run(["rm", "-rf", "--", place], stdin=subprocess.DEVNULL, capture_output=True)
         if not place.exists():
             mark.unlink(missing_ok=True)
             return True

@@ -78,10 +78,18 @@ def test_a_directory_is_copied_with_its_links_as_they_are(root: Path, tmp_path: 
     (tmp_path / "copy").symlink_to(tmp_path)
     inside.copy_tree(root, tmp_path / "copy", without=("LOG.old*",))
     assert not (tmp_path / "copy").is_symlink()
-    assert sorted(os.listdir(tmp_path / "copy")) == ["away", "far", "loop", "near", "plain", "sub", "zero"]
+    assert sorted(path.name for path in (tmp_path / "copy").iterdir()) == [
+        "away",
+        "far",
+        "loop",
+        "near",
+        "plain",
+        "sub",
+        "zero",
+    ]
     assert (tmp_path / "copy" / "far").readlink() == Path("../secret")
     assert (tmp_path / "copy" / "away").is_symlink()
-    assert os.listdir(tmp_path / "copy" / "sub") == ["deep"]
+    assert [path.name for path in (tmp_path / "copy" / "sub").iterdir()] == ["deep"]
 
 
 @pytest.mark.parametrize("name", ["away", "pipe", "plain", "sub"])
@@ -98,3 +106,9 @@ def test_whatever_is_there_is_removed(root: Path, kind: str, tmp_path: Path) -> 
     inside.remove(there)
     assert not os.path.lexists(there)
     assert (tmp_path / "secret").exists()
+
+
+def test_directories_in_one_another_are_copied_to_some_depth(tmp_path: Path) -> None:
+    (tmp_path / "tree" / Path(*["a"] * inside.MOST_PARTS)).mkdir(parents=True)
+    with pytest.raises(Outside, match="too deep"):
+        inside.copy_tree(tmp_path / "tree", tmp_path / "copy")

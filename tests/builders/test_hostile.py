@@ -117,6 +117,13 @@ def test_what_is_no_program_is_no_traceback(tmp_path: Path, makes: str) -> None:
     assert made(tmp_path, {"Makefile": f"db_bench:\n\t{makes}\n"}).outcome in ("built", "failed")
 
 
+def test_directories_without_end_are_removed(tmp_path: Path) -> None:
+    evil = "i=0; while [ $$i -lt 2500 ]; do mkdir a && cd -P a; i=$$((i+1)); done"
+    built = made(tmp_path, {"Makefile": f"db_bench:\n\techo x >db_bench\n\t{evil}\n"})
+    assert built.outcome in ("built", "failed")
+    assert [path.name for path in (tmp_path / "home" / "work" / SANDBOX / "trees").iterdir()] == []
+
+
 @pytest.mark.parametrize("kind", [SANDBOX, NONE])
 def test_our_git_runs_nothing_that_a_build_wrote_into_settings(tmp_path: Path, kind: str) -> None:
     marker = tmp_path / "marker"

@@ -18,6 +18,9 @@ MOST_BYTES = 1 << 30
 MOST_COPIED_BYTES = 2 << 30
 """A file that is larger is not taken over: the largest server, with all that a debugger asks for, has half of it."""
 
+MOST_PARTS = 100
+"""So many directories in one another are copied: no database has more than a few."""
+
 
 class Outside(OSError):
     """A file that is not where, or not what, it must be."""
@@ -86,8 +89,11 @@ def copy_tree(
     without: tuple[str, ...] = (),
 ) -> None:
     """Copy a directory to a place where a command may have left something, which goes. Links stay what they are, and
-    names that match one `without` stay behind; raises Outside where there is anything but directories and plain files.
+    names that match one `without` stay behind; raises OSError, and Outside where there is anything but directories and
+    plain files, or directories are in one another without end.
     """
+    if len(target.parts) > MOST_PARTS:
+        raise Outside(source, "is too deep")
     if not stat.S_ISDIR(source.lstat().st_mode):
         raise Outside(source, "is not a directory")
     remove(target)
