@@ -68,7 +68,10 @@ _TELLING = re.compile(
     r"unimplemented|usage:",
     re.IGNORECASE,
 )
-_REFUSES = re.compile(r"unknown (command line )?(flag|option)|(illegal|invalid|bad) (value|flag)", re.IGNORECASE)
+_REFUSES = re.compile(
+    r"unknown (command line )?(flag|option)|(illegal|invalid|bad) (value|flag)|out of range|must be|too (large|small)",
+    re.IGNORECASE,
+)
 _SOURCE = re.compile(r"(^|/)[^/\n]*bench[^/\n]*\.(c|cc|cpp|h)$")
 _Read = TypeVar("_Read")
 _NOISE = re.compile(r"^(\.\.\. finished|==\d+==|--\d+--|Set seed to|DB path:)")

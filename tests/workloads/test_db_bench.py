@@ -29,7 +29,7 @@ from cpubisect.base.process import Finished
 from cpubisect.base.version import Version
 from cpubisect.workloads.counters import perf
 from cpubisect.workloads.counters.hardware import supported
-from cpubisect.workloads.db_bench import WORKLOAD, parse_qps, why
+from cpubisect.workloads.db_bench import WORKLOAD, parse_qps, refused_flag, why
 from cpubisect.workloads.db_bench_command import CommandLines, Span, Step, flags, parse_load
 from cpubisect.workloads.db_bench_tests import SHAPES
 from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, Test
@@ -451,3 +451,18 @@ def ended(output: str, **changed: object) -> Finished:
 )
 def test_the_line_that_tells(finished: Finished, line: str) -> None:
     assert line in why(finished)
+
+
+@pytest.mark.parametrize(
+    ("message", "refused"),
+    [
+        ("load: ERROR: illegal value 'abc' specified for flag 'value_size'", "value_size"),
+        ("load: ERROR: value_size is out of range", "value_size"),
+        ("load: Invalid value for --run.cache_size: -1, must be >= 0", "run.cache_size"),
+        ("load: ERROR: unknown command line flag 'cache_size'", "run.cache_size"),
+        ("load: ERROR: key_size is out of range", ""),
+        ("load: value_size: killed by SIGSEGV", ""),
+    ],
+)
+def test_a_setting_that_is_refused_is_told_from_a_failure(message: str, refused: str) -> None:
+    assert refused_flag(message, {"value_size": "abc", "run.cache_size": "-1"}) == refused
