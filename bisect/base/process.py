@@ -20,6 +20,9 @@ from cpubisect.base.sandbox.surroundings import bubblewrap, scope, system
 
 _GUARD = Path(__file__).with_name("guard.py")
 
+MOST_OUTPUT_BYTES = 64 << 20
+"""So much is read of what a command prints: all of a build of MySQL, which has some 10 MB, and not what has no end."""
+
 
 class SandboxFailed(UserError):
     """The sandbox for a command could not be made: the host's fault, which says nothing of the command."""
@@ -200,12 +203,25 @@ def run(
             in_time = child.wait(timeout_s)
             if not in_time:
                 child.kill()
-        sink.seek(offset)
-        text = sink.read().decode(errors="replace")
+        text = printed(sink, offset)
     result = child.finished(timed_out=not in_time, output=text)
     if in_time:
         return result
     return replace(result, wall_seconds=time.monotonic() - started)
+
+
+def printed(file: IO[bytes], offset: int = 0) -> str:
+    """What a command printed into a file from an offset on; of more than MOST_OUTPUT_BYTES the beginning and the end,
+    as much of each."""
+    size = file.seek(0, os.SEEK_END) - offset
+    file.seek(offset)
+    if size <= MOST_OUTPUT_BYTES:
+        return file.read().decode(errors="replace")
+    half = MOST_OUTPUT_BYTES // 2
+    head = file.read(half)
+    file.seek(offset + size - half)
+    left_out = f"\n({size - 2 * half:,} bytes are left out here)\n"
+    return head.decode(errors="replace") + left_out + file.read(half).decode(errors="replace")
 
 
 def _arguments(sandbox: Sandbox, cwd: Path | None, joined: Mapping[str, int]) -> int:

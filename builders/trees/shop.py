@@ -11,12 +11,15 @@ from typing import Protocol
 import psutil
 
 from cpubisect.base.objects import ObjectFile
-from cpubisect.base.process import Finished, Guarded, run
+from cpubisect.base.process import Finished, Guarded, printed, run
 from cpubisect.base.sandbox import inside
 from cpubisect.base.sandbox.policy import Sandbox
 from cpubisect.base.tools import Header, Tool
 from cpubisect.builders.build import BuildSettings, Recipe
 from cpubisect.builders.trees.progress import CompileCounter, Silence
+
+MOST_LOG_BYTES = 1 << 30
+"""A build that prints more is ended: one of MySQL that shows all its commands prints some 10 MB."""
 
 _KEEP_EVERY_S = 30.0
 """So much of what a build compiled is compiled again if it is killed, at most."""
@@ -100,8 +103,8 @@ class Shop:
         """Run one command in the tree (or `cwd`), its output appended to the log; raises CommandFailed.
 
         With `silent`, what it writes is not taken for progress.
-        It is killed with all its descendants, and `timed_out` set, when the deadline of the build passes, or when for
-        `settings.silence_s` it neither wrote anything nor used the CPU.
+        It is killed with all its descendants, and `timed_out` set, when the deadline of the build passes, when it
+        printed more than MOST_LOG_BYTES, or when for `settings.silence_s` it neither wrote anything nor used the CPU.
         """
         self.note(shlex.join(argv))
         offset = self.log.stat().st_size
@@ -115,8 +118,7 @@ class Shop:
             if spent is not None:
                 child.kill()
         with self.log.open("rb") as log:
-            log.seek(offset)
-            output = log.read().decode(errors="replace")
+            output = printed(log, offset)
         finished = child.finished(timed_out=spent is not None, output=output)
         if spent is not None:
             finished = replace(finished, cpu_seconds=spent, wall_seconds=time.monotonic() - started)
@@ -173,6 +175,9 @@ class Shop:
                 if not silent:
                     self._report(offset)
                 offset = size
+            if size > MOST_LOG_BYTES:
+                self.note(f"killed: the build printed more than {MOST_LOG_BYTES >> 20} MiB")
+                return _cpu_seconds_of_tree(child.pid)
             if self.deadline and now > self.deadline:
                 self.note(f"killed: the build took longer than {self.settings.timeout_s:g} s")
                 return _cpu_seconds_of_tree(child.pid)
@@ -183,8 +188,7 @@ class Shop:
 
     def _report(self, offset: int) -> None:
         with self.log.open("rb") as log:
-            log.seek(offset)
-            text = self.compiles.feed(log.read().decode(errors="replace"))
+            text = self.compiles.feed(printed(log, offset))
         if text and self.progress:
             self.progress(text)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cpubisect.base.process import Guarded, run
+from cpubisect.base.process import MOST_OUTPUT_BYTES, Guarded, printed, run
 
 
 def test_output_status_and_resource_use() -> None:
@@ -148,3 +148,17 @@ def alive(pid: int) -> bool:
         return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def test_of_output_without_end_the_beginning_and_the_end_are_read(tmp_path: Path) -> None:
+    most = MOST_OUTPUT_BYTES
+    with (tmp_path / "log").open("w+b") as log:
+        log.write(b"before first")
+        log.truncate(2 * most)
+        log.seek(0, os.SEEK_END)
+        log.write(b"last")
+        text = printed(log, len("before "))
+    assert text.startswith("first\0")
+    assert text.endswith("\0last")
+    assert "bytes are left out here" in text
+    assert most < len(text) < most + 100

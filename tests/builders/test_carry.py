@@ -13,6 +13,7 @@ from cpubisect.base.scratch import remove_leftovers
 from cpubisect.builders.build import BuildResult, BuildSettings, Edit, Outcome, Recipe, RepairRule
 from cpubisect.builders.carry import carry_out
 from cpubisect.builders.rocksdb import BUILDER
+from cpubisect.builders.trees import shop
 
 
 class Yard:
@@ -173,6 +174,14 @@ def test_a_build_that_never_ends_has_hung(yard: Yard) -> None:
     result = yard.build(recipe_for(commit(yard.clone, {"Makefile": makefile})), settings)
     assert result.outcome is Outcome.HUNG
     assert "took longer than 0.5 s" in result.log.read_text()
+
+
+def test_a_build_that_prints_without_end_is_ended(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shop, "MOST_LOG_BYTES", 1 << 20)
+    recipe = recipe_for(commit(yard.clone, {**GOOD, "Makefile": "db_bench:\n\tyes\n"}))
+    result = yard.build(recipe)
+    assert result.outcome is Outcome.HUNG
+    assert "killed: the build printed more than 1 MiB" in result.log.read_text()
 
 
 def test_a_full_disk_is_told_apart(yard: Yard) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Self
 import pymysql
 from pymysql.cursors import Cursor
 
-from cpubisect.base.process import Guarded
+from cpubisect.base.process import Guarded, printed
 from cpubisect.workloads.mysql.installation import Installation, Place, environment, telling_line
 from cpubisect.workloads.probe import ProbeError
 
@@ -156,7 +156,8 @@ class Server:
             )
 
     def _printed(self) -> str:
-        return self.place.log.read_bytes()[self._offset :].decode(errors="replace")
+        with self.place.log.open("rb") as log:
+            return printed(log, self._offset)
 
     def _wait_until_it_answers(self, patience_s: float) -> None:
         limit = time.monotonic() + patience_s
