@@ -4,10 +4,14 @@ import contextlib
 import fcntl
 import os
 import shutil
+import stat
 import subprocess
+import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+
+from cpubisect.base.errors import UserError
 
 
 @contextlib.contextmanager
@@ -36,6 +40,20 @@ def scratch(directory: Path) -> Iterator[Path]:
             finally:
                 _remove(place, mark)
             return
+
+
+@contextlib.contextmanager
+def temporary(kind: str = "tmp", directory: Path | None = None) -> Iterator[Path]:
+    """An empty private place among this user's temporary files of a kind, below `directory` or $TMPDIR; what killed
+    runs left there is removed before. Raises OSError, and UserError if somebody else has a directory of that name."""
+    common = (directory or Path(tempfile.gettempdir())) / f"cpubisect-{kind}-{os.geteuid()}"
+    common.mkdir(mode=0o700, exist_ok=True)
+    found = common.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        raise UserError(f"{common} is not a directory of this user alone", "remove it, or set TMPDIR to another place")
+    remove_leftovers(common)
+    with scratch(common) as place:
+        yield place
 
 
 def remove_leftovers(directory: Path) -> int:

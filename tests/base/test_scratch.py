@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cpubisect.base.scratch import remove_leftovers, scratch
+from cpubisect.base.errors import UserError
+from cpubisect.base.scratch import remove_leftovers, scratch, temporary
 
 ENDED = """
 import os, signal, sys
@@ -67,3 +68,36 @@ def test_a_place_that_cannot_be_removed_keeps_its_mark(tmp_path: Path, monkeypat
         assert place.is_dir()
     assert remove_leftovers(tmp_path) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+KILLED = """
+import os, signal
+from cpubisect.base.scratch import temporary
+
+with temporary() as place:
+    (place / "file").write_text("x")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_temporary_files_of_one_that_was_killed_go_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert subprocess.run([sys.executable, "-c", KILLED]).returncode == -signal.SIGKILL
+    (common,) = tmp_path.iterdir()
+    assert len(list(common.glob("s*/file"))) == 1
+    with temporary() as place:
+        assert place.parent == common
+        assert not list(common.glob("s*/file"))
+        assert place.stat().st_mode & 0o777 == 0o700
+    assert list(common.iterdir()) == []
+
+
+def test_temporary_files_are_not_put_into_another_ones_directory(tmp_path: Path) -> None:
+    with temporary(directory=tmp_path):
+        (common,) = tmp_path.iterdir()
+    common.chmod(0o755)
+    with pytest.raises(UserError, match="is not a directory of this user alone"), temporary(directory=tmp_path):
+        pass

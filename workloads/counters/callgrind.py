@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from cpubisect.base.metrics import INSTRUCTIONS, L1_MISSES, LL_MISSES, MISPREDIC
 from cpubisect.base.process import Finished, run
 from cpubisect.base.sandbox import inside
 from cpubisect.base.sandbox.policy import Sandbox
+from cpubisect.base.scratch import temporary
 from cpubisect.base.tools import Tool
 from cpubisect.workloads.addresses import fixed_addresses
 from cpubisect.workloads.check import Check, Files, Status
@@ -271,8 +271,8 @@ class Callgrind(HeavyCounter):
         """Count the trial; empty if that works, else why not."""
         if shutil.which("valgrind") is None:
             return "valgrind is not installed"
-        with tempfile.TemporaryDirectory() as scratch:
-            finished, profile = count(TRIAL, Path(scratch) / "trial.callgrind", timeout_s=60)
+        with temporary() as scratch:
+            finished, profile = count(TRIAL, scratch / "trial.callgrind", timeout_s=60)
         if profile is None:
             return finished.first_line
         return "" if profile.total >= TRIAL_MINIMUM else f"callgrind counted only {profile.total} in a long loop"

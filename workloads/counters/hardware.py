@@ -5,7 +5,6 @@ import re
 import select
 import shutil
 import signal
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from cpubisect.base.metrics import BRANCH_MISSES, CACHE_MISSES, CYCLES, HARDWARE
 from cpubisect.base.process import Guarded, run
 from cpubisect.base.sandbox import inside
 from cpubisect.base.sandbox.surroundings import confined as sandboxed
+from cpubisect.base.scratch import temporary
 from cpubisect.workloads.counters.counting import TRIAL
 from cpubisect.workloads.probe import ProbeError
 
@@ -181,9 +181,9 @@ def supported(*, confined: bool = False) -> Mapping[str, str]:
 
 def _counts(metric: str, event: str, confined: bool) -> bool:
     """Whether there is any of an event in a long loop."""
-    with tempfile.TemporaryDirectory() as scratch:
-        out, alone = Path(scratch) / "perf.csv", Events({metric: event})
-        sandbox = sandboxed(writable=(Path(scratch),)) if confined else None
+    with temporary() as scratch:
+        out, alone = scratch / "perf.csv", Events({metric: event})
+        sandbox = sandboxed(writable=(scratch,)) if confined else None
         tried = run(alone.command(TRIAL, out), timeout_s=30, sandbox=sandbox)
         return tried.ok and alone.counts(out).get(metric, 0.0) > 0
 

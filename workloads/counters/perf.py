@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Self
 
 from cpubisect.base.metrics import HARDWARE_INSTRUCTIONS, INSTRUCTIONS, Counter
 from cpubisect.base.process import run
+from cpubisect.base.scratch import temporary
 from cpubisect.base.tools import Tool
 from cpubisect.workloads.check import Check, Files, Status
 from cpubisect.workloads.counters.counting import TRIAL, TRIAL_MINIMUM, LightCounter, Profile
@@ -33,8 +33,8 @@ class Perf(LightCounter):
         """Count the trial; empty if the count is real, else why not."""
         if shutil.which("perf") is None:
             return "perf is not installed"
-        with tempfile.TemporaryDirectory() as scratch:
-            out = Path(scratch) / "perf.csv"
+        with temporary() as scratch:
+            out = scratch / "perf.csv"
             finished = run(Events({INSTRUCTIONS: self.event}).command(TRIAL, out), timeout_s=30)
             try:
                 counted = parse_perf(out.read_text(errors="replace") if out.exists() else "", self.event)

@@ -2,11 +2,10 @@
 
 import re
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from cpubisect.base.process import run
+from cpubisect.base.scratch import temporary
 from cpubisect.base.tools import Header, Tool
 from cpubisect.workloads.check import Check, Status
 
@@ -65,8 +64,8 @@ def headers(wanted: Sequence[Header], names: Sequence[str]) -> list[Check]:
 def _header(header: Header, cxx: str | None) -> Check:
     if cxx is None:
         return Check(header.path, Status.WARN, "can't tell without a compiler")
-    with tempfile.TemporaryDirectory() as scratch:
-        source = Path(scratch) / "includes.cc"
+    with temporary() as scratch:
+        source = scratch / "includes.cc"
         source.write_text(f"#include <{header.path}>\n")
         if run([cxx, "-fsyntax-only", source], timeout_s=60).ok:
             return Check(header.path, Status.OK, "found")

@@ -3,7 +3,6 @@
 import mmap
 import os
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from cpubisect.base.process import run
 from cpubisect.base.sandbox import inside
 from cpubisect.base.sandbox.policy import Kind, Sandbox
 from cpubisect.base.sandbox.surroundings import confined
+from cpubisect.base.scratch import temporary
 from cpubisect.base.version import Version
 from cpubisect.workloads.mysql.settings import Flavour, own_words
 from cpubisect.workloads.probe import ProbeError
@@ -138,8 +138,8 @@ def short_directory(scratch: Path) -> Iterator[Path]:
         inside.mkdir(parents=True, exist_ok=True)
         yield inside
         return
-    with tempfile.TemporaryDirectory(prefix="cb", dir="/tmp") as outside:
-        yield Path(outside)
+    with temporary(directory=Path("/tmp")) as outside:
+        yield outside
 
 
 def environment(temporary: Path) -> dict[str, str]:

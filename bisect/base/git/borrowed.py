@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import stat
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from cpubisect.base.errors import UserError
 from cpubisect.base.git.clone import NOBODYS, Clone
-from cpubisect.base.scratch import remove_leftovers, scratch
+from cpubisect.base.scratch import temporary
 
 TRANSPORTS = "file:git:http:https:ssh"
 """How objects that a partial clone lacks may be fetched: by git itself, never by a program that an address names."""
@@ -121,9 +120,7 @@ def borrowed(clone: Clone) -> Iterator[Borrowed]:
     """
     with contextlib.ExitStack() as stack:
         try:
-            places = _places()
-            remove_leftovers(places)
-            ours = borrow(clone, stack.enter_context(scratch(places)))
+            ours = borrow(clone, stack.enter_context(temporary("git")))
         except OSError as error:
             raise UserError(
                 f"cannot write to {tempfile.gettempdir()} ({error.strerror})",
@@ -137,16 +134,6 @@ def mirror_environment() -> dict[str, str]:
     mean another repository."""
     kept = {name: value for name, value in os.environ.items() if name not in _OF_A_REPOSITORY}
     return {**kept, **_TRANSPORT}
-
-
-def _places() -> Path:
-    """A directory for what lasts as long as a process, which is this user's alone."""
-    common = Path(tempfile.gettempdir()) / f"cpubisect-git-{os.geteuid()}"
-    common.mkdir(mode=0o700, exist_ok=True)
-    found = common.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
-        raise UserError(f"{common} is not a directory of this user alone", "remove it, or set TMPDIR to another place")
-    return common
 
 
 def _configuration(clone: Clone) -> str:
