@@ -26,6 +26,15 @@ class SettingRefused(ProbeError):
     """What is probed refuses a setting that the user gave; the message says which, and its own words."""
 
 
+KILLED = "killed by SIGKILL"
+"""Says the message of a ProbeError where a program did not end by itself."""
+
+
+def was_killed(message: str) -> bool:
+    """Whether a probe failed because somebody killed a program of it, as a host does that is short of memory."""
+    return KILLED in message
+
+
 @dataclass(frozen=True)
 class Test:
     """A named workload: `group` as in the catalogue; `parameters` are its settings with their defaults; counts of one

@@ -48,8 +48,7 @@ def temporary(kind: str = "tmp", directory: Path | None = None) -> Iterator[Path
     runs left there is removed before. Raises OSError, and UserError if somebody else has a directory of that name."""
     common = (directory or Path(tempfile.gettempdir())) / f"cpubisect-{kind}-{os.geteuid()}"
     common.mkdir(mode=0o700, exist_ok=True)
-    found = common.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+    if not _is_own(common.lstat()):
         raise UserError(f"{common} is not a directory of this user alone", "remove it, or set TMPDIR to another place")
     remove_leftovers(common)
     with scratch(common) as place:
@@ -65,6 +64,17 @@ def remove_leftovers(directory: Path) -> int:
             if _is_same_file(file.fileno(), mark):
                 removed += _remove(mark.with_suffix(""), mark)
     return removed
+
+
+def remove_temporary() -> int:
+    """Remove all temporary files of this user's killed runs, of any kind; how many there were."""
+    folders = Path(tempfile.gettempdir()).glob(f"cpubisect-*-{os.geteuid()}")
+    return sum(remove_leftovers(folder) for folder in folders if _is_own(folder.lstat()))
+
+
+def _is_own(found: os.stat_result) -> bool:
+    """Whether it is a directory of this user alone."""
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
 
 
 def _is_same_file(descriptor: int, path: Path) -> bool:

@@ -12,7 +12,7 @@ from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import Counter
 from cpubisect.base.sandbox.policy import Wish
-from cpubisect.base.scratch import remove_leftovers
+from cpubisect.base.scratch import remove_leftovers, remove_temporary
 from cpubisect.builders.recipes.matrix import Matrix, locate_matrix
 from cpubisect.builders.recipes.toolchain import find_ccache, installed_toolchains
 from cpubisect.history.history import History
@@ -199,6 +199,7 @@ def run(
             raise UserError(f"comparison {comparison} is {row.state}", f"`bisect compare --show {comparison}` shows it")
         try:
             remove_leftovers(comparisons.home.work)
+            remove_temporary()
             bench, tests = bench_of(comparisons, comparison, watch, sandbox)
             measure_rounds(bench, comparisons, row.asked, tests)
         except BaseException as error:

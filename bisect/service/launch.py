@@ -11,7 +11,7 @@ from types import FrameType
 from cpubisect.base.errors import UserError
 from cpubisect.base.metrics import Counter
 from cpubisect.base.sandbox.policy import Wish
-from cpubisect.base.scratch import remove_leftovers
+from cpubisect.base.scratch import remove_leftovers, remove_temporary
 from cpubisect.builders.recipes.matrix import Matrix
 from cpubisect.builders.recipes.toolchain import installed_toolchains
 from cpubisect.history.history import History
@@ -60,6 +60,7 @@ def run(
             raise UserError(f"bisection {bisection} is {row.state}", f"`bisect report {bisection}` shows its answer")
         try:
             remove_leftovers(registry.home.work)
+            remove_temporary()
             lab = lab_of(registry, bisection, watch, sandbox)
             found = answer(lab, row.verdict, lambda v: registry.store.update_bisection(bisection, verdict=v))
         except BaseException as error:

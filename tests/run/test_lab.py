@@ -17,10 +17,10 @@ from cpubisect.builders.recipes.matrix import Matrix, locate_matrix
 from cpubisect.records import queries
 from cpubisect.records.purpose import Purpose
 from cpubisect.run import lab as lab_module
-from cpubisect.run.bench.making import PROBE_ATTEMPTS
+from cpubisect.run.bench.making import KILLED_ATTEMPTS, PROBE_ATTEMPTS
 from cpubisect.run.lab import REDRAWS_AT_ONCE, HostLab
 from cpubisect.run.measuring import Unobservable
-from cpubisect.search.events import BuildFinished, Event, ProbeFinished, Progress, Redrawing, Redrawn
+from cpubisect.search.events import BuildFinished, Event, Killed, ProbeFinished, Progress, Redrawing, Redrawn
 from cpubisect.search.question import MetricChoice
 from cpubisect.service.launch import lab_of, run
 from cpubisect.views.measured import measured
@@ -102,6 +102,57 @@ def test_a_commit_that_could_not_be_probed_speaks_for_no_other(home: Path, tmp_p
     broken.clear()
     assert lab.same_code(shas[1], shas[2])
     assert len(lab.probes(shas[2], Purpose.SEARCH, 1)) == 1
+
+
+class Killing:
+    """A program that is killed the first so many times."""
+
+    def __init__(self, folder: Path, times: int) -> None:
+        self.folder, self.times = folder / "times", times
+        self.folder.mkdir()
+
+    def line(self) -> str:
+        """In a shell: die, unless that was often enough."""
+        few = f'test "$(ls {self.folder} | wc -l)" -ge {self.times}'
+        return f"{few} || {{ mktemp -p {self.folder} >/dev/null; kill -9 $$; }}"
+
+    def begun(self) -> int:
+        """How often it was."""
+        return len(list(self.folder.iterdir()))
+
+
+@pytest.mark.parametrize("times", range(KILLED_ATTEMPTS + 1))
+def test_a_build_that_is_killed_is_begun_again_a_few_times(home: Path, tmp_path: Path, times: int) -> None:
+    killing = Killing(tmp_path, times)
+    makefile = MAKEFILE.replace("\t$(CC)", f"\t{killing.line().replace('$', '$$')}\n\t$(CC)")
+    shas = history({**tree(1000), "Makefile": makefile}, cost(1100)).write(tmp_path / "kv")
+    lab = opened(tmp_path / "kv", shas[1])
+    if times < KILLED_ATTEMPTS:
+        assert lab.build(shas[1]).outcome == Outcome.BUILT
+    else:
+        with pytest.raises(Unobservable, match="Killed"):
+            lab.build(shas[1])
+    assert len(lab.store.builds(lab.bisection)) == 1
+    assert len(lab.store.told(lab.bisection, Killed)) == min(times, KILLED_ATTEMPTS - 1)
+    assert killing.begun() == times
+
+
+@pytest.mark.parametrize("times", range(KILLED_ATTEMPTS + 1))
+def test_a_probe_that_is_killed_is_begun_again_a_few_times(home: Path, tmp_path: Path, times: int) -> None:
+    killing = Killing(tmp_path, times)
+    line = killing.line().replace("$$", "$PPID").replace('"', '\\"')
+    start = BENCH.index("{", BENCH.index("int main(")) + 1
+    bench = f'#include <stdlib.h>\n{BENCH[:start]} system("{line}"); {BENCH[start:]}'
+    shas = history({**tree(1000), "small_bench.c": bench}, cost(1100)).write(tmp_path / "kv")
+    lab = opened(tmp_path / "kv", shas[1])
+    row = lab.build(shas[1])
+    assert lab.bench.probe(row, Purpose.CLOCK, lab.test, lab.question.parameters[lab.test.name]) == (
+        times < KILLED_ATTEMPTS
+    )
+    (probe,) = lab.store.probes(lab.bisection)
+    assert bool(probe.error) == (times >= KILLED_ATTEMPTS)
+    told = lab.store.told(lab.bisection, Killed)
+    assert [event.what for event in told] == ["probe"] * min(times, KILLED_ATTEMPTS - 1)
 
 
 @pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.HUNG, Outcome.OUT_OF_MEMORY])

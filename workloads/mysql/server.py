@@ -13,7 +13,7 @@ from pymysql.cursors import Cursor
 
 from cpubisect.base.process import Guarded, printed
 from cpubisect.workloads.mysql.installation import Installation, Place, environment, telling_line
-from cpubisect.workloads.probe import ProbeError
+from cpubisect.workloads.probe import KILLED, ProbeError
 
 DATABASE = "sbtest"
 _DAY_S = 86400.0
@@ -140,6 +140,8 @@ class Server:
     def failure(self, otherwise: str) -> ProbeError:
         """The error to raise when something went wrong with this server: its own words if it died of it."""
         if self._child.wait(1.0):
+            if self._child.finished().returncode == -signal.SIGKILL:
+                return ProbeError(f"the server was {KILLED}", self.place.log)
             return ProbeError(f"the server crashed: {telling_line(self._printed())}", self.place.log)
         return ProbeError(otherwise, self.place.log)
 

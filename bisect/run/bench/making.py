@@ -30,10 +30,14 @@ from cpubisect.run.measuring import Unobservable
 from cpubisect.search import events
 from cpubisect.search.events import Watch
 from cpubisect.workloads.catalog import workload_of
-from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, SettingRefused, Test
+from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, SettingRefused, Test, was_killed
 
 PROBE_ATTEMPTS = 2
 """So many failed probes in a row make a commit unobservable: a single one may be the host's fault."""
+
+KILLED_ATTEMPTS = 3
+"""So often in a row a build or a probe is begun that is killed from outside, as by a host that is short of memory:
+what was compiled until then is in the cache."""
 
 
 @dataclass(frozen=True)
@@ -123,15 +127,7 @@ class Bench:
         log = self.home.logs / f"build-{sha[:12]}-{recipe.key()[:8]}-{int(started)}.log"
         self.tell(events.BuildStarted(sha=sha, toolchain=recipe.toolchain.name, log=str(log)))
         with scratch(self.home.work) as work:
-            result = carry_out(
-                recipe,
-                builder_of(self.engine),
-                self.history.path,
-                work,
-                self.settings(),
-                log=log,
-                progress=lambda text: self.tell(events.Progress(text=text)),
-            )
+            result = self._carried_out(recipe, work, log)
             self.check_disk(sha, result.outcome, result.first_error)
             digest = self.artifacts.put(result.output) if result.output else None
         row = self._recorded(replace(result, output=None), digest, started, lost)
@@ -148,6 +144,23 @@ class Bench:
             )
         )
         return row
+
+    def _carried_out(self, recipe: Recipe, work: Path, log: Path) -> BuildResult:
+        """What came of building; one that was killed is begun again."""
+        for attempt in range(KILLED_ATTEMPTS):
+            result = carry_out(
+                recipe,
+                builder_of(self.engine),
+                self.history.path,
+                work,
+                self.settings(),
+                log=log,
+                progress=lambda text: self.tell(events.Progress(text=text)),
+            )
+            if result.outcome is not Outcome.OUT_OF_MEMORY or attempt == KILLED_ATTEMPTS - 1:
+                break
+            self.tell(events.Killed(sha=recipe.commit, what="build", why=result.first_error))
+        return result
 
     def _recorded(self, result: BuildResult, digest: str | None, started: float, lost: BuildRow | None) -> BuildRow:
         """What the store has of a build that has just ended; raises UserError if it ended well before."""
@@ -220,18 +233,15 @@ class Bench:
         """One probe more, kept whatever becomes of it; False if it failed. An artifact that is gone or damaged is made
         anew before; raises UserError if it is another one then, or an end refuses a setting of the user's."""
         sha, build = build.sha, self._at_hand(build, purpose)
-        with only_probe(self.home), scratch(self.home.work) as work:
-            request = self._request(build, purpose, test, parameters, work)
+        with only_probe(self.home):
             self.tell(events.ProbeStarted(sha=sha, purpose=str(purpose)))
-            started, began = time.time(), time.monotonic()
-            samples, error = None, None
-            try:
-                samples = (asked if purpose.only_asks else measure)(self.engine, request)
-            except ProbeError as failure:
-                if isinstance(failure, SettingRefused) and sha in self.ends and purpose.counts:
-                    raise UserError(str(failure), "leave that setting out: no commit is to blame for it") from failure
-                error = str(failure)
-            seconds = time.monotonic() - began
+            for attempt in range(KILLED_ATTEMPTS):
+                started, began = time.time(), time.monotonic()
+                samples, error = self._probed(build, purpose, test, parameters)
+                seconds = time.monotonic() - began
+                if error is None or not was_killed(error) or attempt == KILLED_ATTEMPTS - 1:
+                    break
+                self.tell(events.Killed(sha=sha, what="probe", why=error))
         self.store.add_probe(
             self.owner,
             build.id,
@@ -250,6 +260,19 @@ class Bench:
             told = replace(told, values=values, note=samples.note)
         self.tell(told)
         return error is None
+
+    def _probed(
+        self, build: BuildRow, purpose: Purpose, test: Test, parameters: Mapping[str, str]
+    ) -> tuple[Samples | None, str | None]:
+        """The samples of one probe, or why there are none; raises UserError if an end refuses a setting."""
+        with scratch(self.home.work) as work:
+            request = self._request(build, purpose, test, parameters, work)
+            try:
+                return (asked if purpose.only_asks else measure)(self.engine, request), None
+            except ProbeError as failure:
+                if isinstance(failure, SettingRefused) and build.sha in self.ends and purpose.counts:
+                    raise UserError(str(failure), "leave that setting out: no commit is to blame for it") from failure
+                return None, str(failure)
 
     def _at_hand(self, build: BuildRow, purpose: Purpose) -> BuildRow:
         """A build with its artifact on the disk; raises UserError if the recipe makes another one now."""

@@ -58,6 +58,19 @@ class ArtifactDamaged(_OfBuild):
 
 
 @dataclass(frozen=True)
+class Killed(_OfBuild):
+    """A build or a probe was killed from outside, which says nothing about its commit: it is made once more. `what` it
+    was, and `why` it is taken for that."""
+
+    kind = "killed"
+    what: str = ""
+    why: str = ""
+
+    def _sentence(self) -> str:
+        return f"the {self.what} of {self.sha[:12]} was killed ({self.why}): once more"
+
+
+@dataclass(frozen=True)
 class BuildFinished(_OfBuild):
     """A build has ended; compiles are counted as ccache does, `repairs` are changes that made it compile."""
 
