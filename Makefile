@@ -4,13 +4,24 @@ VENV := .venv
 STAMP := $(VENV)/.installed
 TYPES := build/types
 
-.PHONY: demo test bench-search check lint links types arrows lock system clean
+.PHONY: demo test soak bench-search check lint links types arrows lock system clean
 
 demo: $(STAMP)
 	@scripts/demo
 
 test: $(STAMP)
 	$(VENV)/bin/python -m pytest -n 2 --dist loadgroup
+
+# Bisections that are killed and disturbed: docs/soak.md. What is done stays in PLACE, and the next call goes on.
+KILLS ?= 200
+SEED ?= 1
+MINUTES ?= 60
+PLACE ?= build/soak
+WRITE ?=
+
+soak: $(STAMP)
+	@nice -n 15 $(VENV)/bin/python benchmarks/soak.py --kills $(KILLS) --seed $(SEED) --minutes $(MINUTES) \
+		--place "$(PLACE)" $(if $(WRITE),--write)
 
 # The last line printed is one JSON object. Its matrices are too small to be shared among threads.
 bench-search: $(STAMP)

@@ -1,0 +1,89 @@
+"""The processes below a bisection: found in /proc by a directory that only they know, and killed one at a time."""
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from soaking.plan import Kind
+
+_COMPILERS = ("cc1", "cc1plus", "as", "ld", "collect2", "ccache", "lto1")
+_DRIVERS = ("gcc", "g++", "clang", "cc", "c++")
+_LOOK_S = 0.02
+
+
+@dataclass(frozen=True)
+class Process:
+    """One that runs: `started` tells it from another one with its id, in clock ticks since the boot."""
+
+    pid: int
+    started: int
+    kind: Kind
+    words: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.kind} ({' '.join(self.words)[:120]})"
+
+
+def kind_of(words: Sequence[str]) -> Kind:
+    """What a process is, by its command line."""
+    names = [word.rpartition("/")[2] for word in words]
+    if "cpubisect.cli" in words:
+        asked = words[words.index("cpubisect.cli") + 1 :][:1]
+        return {"serve": Kind.SERVE, "worker": Kind.WORKER}.get("".join(asked), Kind.COMMAND)
+    if "guard.py" in names:
+        return Kind.GUARD
+    first = names[0] if names else ""
+    if first in _COMPILERS or first.startswith(_DRIVERS) or "with_header.py" in names:
+        return Kind.COMPILER
+    if first == "db_bench" or (first.startswith(("valgrind", "callgrind")) and "db_bench" in names):
+        return Kind.PROGRAM
+    return Kind.OTHER
+
+
+def below(place: Path) -> list[Process]:
+    """All that run with something of a directory in their environment, command line or working directory, but us."""
+    mark = os.fsencode(f"{place}/")
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        with contextlib.suppress(OSError, ValueError):
+            line = (entry / "cmdline").read_bytes()
+            known = (line, (entry / "environ").read_bytes(), os.fsencode(f"{(entry / 'cwd').readlink()}/"))
+            if line and any(mark in text for text in known):
+                words = tuple(os.fsdecode(word) for word in line.split(b"\0")[:-1])
+                found.append(Process(int(entry.name), _started(entry), kind_of(words), words))
+    return sorted(found, key=lambda process: (process.started, process.pid))
+
+
+def kill(process: Process) -> bool:
+    """Kill it at once; False if it has ended by itself."""
+    try:
+        handle = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return False
+    try:
+        if _started(Path(f"/proc/{process.pid}")) != process.started:
+            return False
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def left_after(place: Path, patience_s: float) -> list[Process]:
+    """What is still there so many seconds later, when whoever asked for it is gone; none as soon as there is none."""
+    deadline = time.monotonic() + patience_s
+    while (found := below(place)) and time.monotonic() < deadline:
+        time.sleep(_LOOK_S)
+    return found
+
+
+def _started(entry: Path) -> int:
+    return int((entry / "stat").read_text().rpartition(")")[2].split()[19])
