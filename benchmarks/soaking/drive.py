@@ -100,6 +100,7 @@ class Place:
             _conclude(run, driven)
             if not driven.wrong:
                 kept = evidence.kept(ground.home / "store.sqlite")
+            driven.wrong += (f"a traceback: {line}" for line in evidence.tracebacks(ground.home))
             leftovers = evidence.leftovers(ground.home, ground.temporary)
         finally:
             for process in below(root):

@@ -75,6 +75,15 @@ def answer(verdict: dict[str, object] | None) -> Answer:
     return Answer(found["kind"], tuple(culprit["sha"] for culprit in found["culprits"]), groups)
 
 
+def tracebacks(home: Path) -> list[str]:
+    """The last lines of tracebacks that a worker's commands printed."""
+    found = []
+    for log in (home / "logs").glob("worker-*.log"):
+        parts = log.read_text(errors="replace").split("Traceback (most recent call last):\n")[1:]
+        found += [next(line for line in part.splitlines() if not line.startswith(" ")) for part in parts]
+    return found
+
+
 def leftovers(home: Path, temporary: Path) -> list[str]:
     """What nobody uses any more, and locks that somebody still holds."""
     found = [f"home/{entry.name}" for entry in home.iterdir() if entry.name not in _OF_A_HOME]

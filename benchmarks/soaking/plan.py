@@ -53,13 +53,13 @@ WEIGHTS: Mapping[Kind, int] = {
 }
 """How often a kind is wanted beside the others."""
 
-MEAN_PAUSE_S = 3.0
-"""Between two kills, in the mean: about as long as a build from the cache takes, so that most of them hit one."""
+MEAN_PAUSE_S = 2.5
+"""Between two kills, in the mean: about as long as a build from the cache or a probe takes, so that most hit one."""
 
 MOST_PAUSE_S = 12.0
 """Longer pauses hit nothing that shorter ones do not."""
 
-KILLS_OF_A_CASE = 12
+KILLS_OF_A_CASE = 15
 """After so many a bisection is left alone: one that is killed for ever does not end."""
 
 _ALONE = (Fault.MATRIX, Fault.CLONE, Fault.STORE)

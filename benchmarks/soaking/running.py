@@ -24,6 +24,9 @@ TOKEN = "0123456789abcdef0123"
 SETTINGS: Mapping[str, str] = {"repeats": "1", "rows": "500", "instructions_ops": "100,300", "clock_ops": "500,2500"}
 """Small probes: what is tried is not how well they measure."""
 
+METRIC = "instructions"
+"""On CPU time how many probes are made, and what they say, would be the machine's matter."""
+
 ENDS: Mapping[str, tuple[str, str]] = {
     "readrandom": ("v1.3.0", "v1.4.0"),
     "readwhilewriting": ("v1.3.0", "v1.4.0"),
@@ -124,8 +127,8 @@ class CommandRun(Run):
             return
         case, settings = self.ground.case, (word for one in SETTINGS.items() for word in ("--set", "=".join(one)))
         ends = ENDS.get(case.test, SEEKS)
-        words = ("start", *ends, "--test", case.test, "--repo", str(self.ground.clone), *settings, *self.ground.words)
-        self._spawn("command", *words)
+        words = ("start", *ends, "--test", case.test, "--repo", str(self.ground.clone), "--metric", METRIC)
+        self._spawn("command", *words, *settings, *self.ground.words)
 
 
 class ServedRun(Run):
@@ -151,7 +154,14 @@ class ServedRun(Run):
         if not now:
             case = self.ground.case
             good, bad = ENDS.get(case.test, SEEKS)
-            asked = {"repository": "example", "good": good, "bad": bad, "tests": [case.test], "settings": SETTINGS}
+            asked: dict[str, object] = {
+                "repository": "example",
+                "good": good,
+                "bad": bad,
+                "tests": [case.test],
+                "settings": SETTINGS,
+            }
+            asked["metric"] = METRIC
             self._post(f"{address}api/bisections", asked)
         elif now in ("running", "interrupted") and not at_work:
             self._post(f"{address}api/bisections/{BISECTION}/resume", {})

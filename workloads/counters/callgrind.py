@@ -168,6 +168,9 @@ def command(
     """
     options = ["--tool=callgrind", f"--callgrind-out-file={out}", "--error-limit=no"]
     options += [f"--instr-atstart={'yes' if instrument else 'no'}"]
+    if instrument:
+        # Nobody steers it, and the pipes for that would be left among temporary files if it is killed.
+        options.append("--vgdb=no")
     options += [f"--{simulation}=yes" for simulation in simulations]
     if Simulation.CACHE in simulations:
         options += CACHES
