@@ -154,15 +154,8 @@ class ServedRun(Run):
         if not now:
             case = self.ground.case
             good, bad = ENDS.get(case.test, SEEKS)
-            asked: dict[str, object] = {
-                "repository": "example",
-                "good": good,
-                "bad": bad,
-                "tests": [case.test],
-                "settings": SETTINGS,
-            }
-            asked["metric"] = METRIC
-            self._post(f"{address}api/bisections", asked)
+            question = {"repository": "example", "good": good, "bad": bad, "tests": [case.test], "metric": METRIC}
+            self._post(f"{address}api/bisections", {**question, "settings": SETTINGS})
         elif now in ("running", "interrupted") and not at_work:
             self._post(f"{address}api/bisections/{BISECTION}/resume", {})
 

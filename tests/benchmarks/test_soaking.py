@@ -23,7 +23,7 @@ from cpubisect.records.schema import MIGRATIONS
 from cpubisect.records.store import Store
 from soaking import table
 from soaking.drive import Place
-from soaking.evidence import answer, leftovers
+from soaking.evidence import answer, leftovers, tracebacks
 from soaking.faults import EditedMatrix, JumpingClock, RewrittenClone, ground_of
 from soaking.judgement import Answer, Kept, Record, builds_repeated, probe_key, probes_repeated, refusal, totals
 from soaking.older import OLDEST, undo_migrations

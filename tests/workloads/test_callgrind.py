@@ -1,3 +1,4 @@
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -300,3 +301,18 @@ def test_a_failing_command_has_no_profile(tmp_path: Path) -> None:
     finished, profile = count(["false"], tmp_path / "out")
     assert not finished.ok
     assert profile is None
+
+
+def test_one_that_is_killed_leaves_nothing_among_temporary_files(tmp_path: Path) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    words = command(["cat"], tmp_path / "out")
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"x\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"x\n"
+        process.kill()
+    assert list(temporary.iterdir()) == []
