@@ -13,6 +13,7 @@ from soaking.plan import Kind
 _COMPILERS = ("cc1", "cc1plus", "as", "ld", "collect2", "ccache", "lto1")
 _DRIVERS = ("gcc", "g++", "clang", "cc", "c++")
 _LOOK_S = 0.02
+_STATE, _PARENT, _STARTED = 0, 1, 19
 
 
 @dataclass(frozen=True)
@@ -45,19 +46,28 @@ def kind_of(words: Sequence[str]) -> Kind:
 
 
 def below(place: Path) -> list[Process]:
-    """All that run with something of a directory in their environment, command line or working directory, but us."""
+    """All that run with something of a directory in their environment, command line or working directory, and what
+    they started, which may know nothing of it; but us."""
     mark = os.fsencode(f"{place}/")
-    found = []
+    seen: dict[int, tuple[int, Process]] = {}
+    found: set[int] = set()
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         with contextlib.suppress(OSError, ValueError):
             line = (entry / "cmdline").read_bytes()
+            words = tuple(os.fsdecode(word) for word in line.split(b"\0")[:-1])
+            stat = _stat(entry)
+            if not line:
+                continue
+            process = Process(int(entry.name), int(stat[_STARTED]), kind_of(words), words)
+            seen[process.pid] = int(stat[_PARENT]), process
             known = (line, (entry / "environ").read_bytes(), os.fsencode(f"{(entry / 'cwd').readlink()}/"))
-            if line and any(mark in text for text in known):
-                words = tuple(os.fsdecode(word) for word in line.split(b"\0")[:-1])
-                found.append(Process(int(entry.name), _started(entry), kind_of(words), words))
-    return sorted(found, key=lambda process: (process.started, process.pid))
+            if any(mark in text for text in known):
+                found.add(process.pid)
+    while more := {pid for pid, (parent, _) in seen.items() if parent in found} - found:
+        found |= more
+    return sorted((seen[pid][1] for pid in found), key=lambda process: (process.started, process.pid))
 
 
 def kill(process: Process) -> bool:
@@ -67,7 +77,8 @@ def kill(process: Process) -> bool:
     except ProcessLookupError:
         return False
     try:
-        if _started(Path(f"/proc/{process.pid}")) != process.started:
+        stat = _stat(Path(f"/proc/{process.pid}"))
+        if stat[_STATE] == "Z" or int(stat[_STARTED]) != process.started:
             return False
         signal.pidfd_send_signal(handle, signal.SIGKILL)
     except OSError:
@@ -85,5 +96,6 @@ def left_after(place: Path, patience_s: float) -> list[Process]:
     return found
 
 
-def _started(entry: Path) -> int:
-    return int((entry / "stat").read_text().rpartition(")")[2].split()[19])
+def _stat(entry: Path) -> list[str]:
+    """The fields of a process from its state on; raises OSError if there is none."""
+    return (entry / "stat").read_text().rpartition(")")[2].split()

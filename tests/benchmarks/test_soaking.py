@@ -87,18 +87,21 @@ def test_a_process_is_found_by_what_it_knows_of_a_place_and_killed(tmp_path: Pat
     place = tmp_path / "place"
     place.mkdir()
     sleep = [sys.executable, "-c", "import time; print(flush=True); time.sleep(600)"]
+    nameless = [sys.executable, "-c", f"import subprocess\nsubprocess.run({sleep!r}, cwd='/', env={{}})", f"{place}/x"]
     by_variable = {**os.environ, "HOME": f"{place}/home"}
     own = [
         subprocess.Popen(sleep, env=by_variable, stdout=subprocess.PIPE),
         subprocess.Popen(sleep, cwd=place, stdout=subprocess.PIPE),
         subprocess.Popen([*sleep, f"{place}/file"], stdout=subprocess.PIPE),
+        subprocess.Popen(nameless, stdout=subprocess.PIPE),
     ]
     try:
         for process in own:
             assert process.stdout is not None
             process.stdout.readline()
         found = below(place)
-        assert {process.pid for process in found} == {process.pid for process in own}
+        assert {process.pid for process in own} <= {process.pid for process in found}
+        assert len(found) == len(own) + 1
         assert left_after(place, 0.0) == found
         assert all(kill(process) for process in found)
     finally:
@@ -138,7 +141,7 @@ def test_builds_are_repeated_by_rows_or_by_the_journal(found: Kept, repeated: in
 def test_probes_are_repeated_beyond_what_their_purpose_asks_for(purpose: str, made: int, repeated: int) -> None:
     found = Kept(Answer(), probes={probe_key("recipe", "sha", purpose): made})
     assert probes_repeated(found, Kept(Answer())) == repeated
-    undisturbed = Kept(Answer(), probes={probe_key("another recipe", "sha", purpose): made})
+    undisturbed = Kept(Answer(), probes={probe_key("another", "sha", purpose): made})
     assert probes_repeated(found, undisturbed) == 0
 
 
