@@ -237,7 +237,7 @@ class MySqlServer:
         Header("google/protobuf/compiler/importer.h", "libprotoc-dev", "MySQL 8.0 and later"),
         Header("zstd.h", "libzstd-dev", "MySQL 8.0 and later"),
         Header("lz4.h", "liblz4-dev", "MySQL 8.0 and later"),
-        Header("pcre2.h", "libpcre2-dev", "MariaDB"),
+        Header("pcre2posix.h", "libpcre2-dev", "MariaDB"),
         Header("fmt/format.h", "libfmt-dev", "MariaDB"),
     )
 
