@@ -302,3 +302,14 @@ def test_a_store_of_tomorrow_is_not_called_damaged(full: Path) -> None:
         connection.execute("PRAGMA user_version = 999")
     connection.close()
     assert "use the program that wrote it" in one_line(bisect("list"))
+
+
+def test_one_statement_that_cannot_be_read_hides_nothing(full: Path) -> None:
+    content = full.read_bytes()
+    at = content.index(b"CREATE TABLE candidates") + len("CREATE TABLE can")
+    full.write_bytes(content[:at] + b"\\" + content[at + 1 :])
+    assert "malformed" in one_line(bisect("list"))
+    told = json.loads(bisect("store", "repair", "--json").stdout)
+    saved = {one["table"]: one["saved"] for one in told["tables"]}
+    assert (saved["bisections"], saved["events"]) == (BISECTIONS, EVENTS)
+    assert problems(full) == []

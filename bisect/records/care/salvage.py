@@ -90,7 +90,8 @@ def salvage(damaged: Path, target: Path) -> list[Salvaged]:
         made.execute("PRAGMA foreign_keys = OFF")
         found = []
         version = len(schema.MIGRATIONS)
-        with contextlib.suppress(*UNREADABLE), contextlib.closing(sqlite3.connect(damaged)) as source:
+        _mend_statements(made, damaged)
+        with contextlib.suppress(*UNREADABLE), contextlib.closing(_tolerant(damaged)) as source:
             if 0 < schema.version_of(source) < version:
                 version = schema.version_of(source)
             there = set(tables(source))
@@ -124,9 +125,27 @@ def _mend_header(damaged: Path, like: Path) -> None:
             file.write(before)
 
 
+def _tolerant(path: Path) -> sqlite3.Connection:
+    """A connection to which one statement that cannot be read does not hide all tables."""
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA writable_schema = ON")
+    return connection
+
+
+def _mend_statements(made: sqlite3.Connection, damaged: Path) -> None:
+    """Give tables of a damaged store whose statements cannot be read those of a new one."""
+    with contextlib.suppress(*UNREADABLE), contextlib.closing(sqlite3.connect(damaged)) as source:
+        source.execute("SELECT name FROM sqlite_master")
+        return
+    with contextlib.suppress(*UNREADABLE), contextlib.closing(_tolerant(damaged)) as source:
+        for name, statement in made.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall():
+            source.execute("UPDATE sqlite_master SET tbl_name = name, sql = ? WHERE name = ?", (statement, name))
+        source.commit()
+
+
 def _is_seen(path: Path) -> bool:
     try:
-        with contextlib.closing(sqlite3.connect(path)) as connection:
+        with contextlib.closing(_tolerant(path)) as connection:
             return "bisections" in tables(connection)
     except UNREADABLE:
         return False
