@@ -1,6 +1,7 @@
 """Where cpubisect keeps its things on this host."""
 
 import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,9 +30,10 @@ class Home:
         try:
             for folder in (home.repositories, home.artifacts, home.libraries, home.logs, home.work):
                 folder.mkdir(parents=True, exist_ok=True)
-            probe = root / f".writable-{os.getpid()}"
-            probe.write_bytes(b"x" * 4096)
-            probe.unlink()
+            # Without a name nothing stays of it, whatever happens.
+            with tempfile.TemporaryFile(dir=root) as probe:
+                probe.write(b"x" * 4096)
+                probe.flush()
         except OSError as error:
             raise UserError(
                 f"cannot write to {root} ({error.strerror})",
