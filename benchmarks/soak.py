@@ -7,7 +7,7 @@ Each case runs `bisect start`, or the worker of `bisect serve`, on one of the ex
 it kills, one process at a time, and something else befalls them too: `soaking/faults.py` has what. Then the verdict is
 compared with that of the same test undisturbed, and the store, the home directory and /proc are searched for what is
 repeated, left over or still running. Cases go on until so many processes were killed or the time is over; the next
-call with the same place and seed goes on from there. Prints a Markdown table; `--write` puts it into docs/soak.md. Ends
+call with the same place and seed goes on from there, and runs cases again in which something was wrong. Prints a Markdown table; `--write` puts it into docs/soak.md. Ends
 with 1 if anything was wrong; what that left is kept in the place.
 """
 
@@ -24,7 +24,6 @@ from cpubisect.example.history import generate
 from cpubisect.workloads.catalog import tests_of
 from soaking import table
 from soaking.drive import Place
-from soaking.judgement import Record
 from soaking.plan import cases
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,20 +37,20 @@ def example_tests() -> list[str]:
     return [test.name for test in tests_of(engine)]
 
 
-def soak(place: Place, tests: list[str], seed: int, kills: int, deadline: float) -> list[Record]:
-    """Run cases until so many processes were killed in all, or the deadline (of the monotonic clock) has passed; all
-    of this seed, with those of before."""
-    done = [record for record in place.records() if record.seed == seed]
+def soak(place: Place, tests: list[str], seed: int, kills: int, deadline: float) -> None:
+    """Run cases of a seed until so many processes were killed in all, or the deadline (of the monotonic clock) has
+    passed; what was good before is not run again."""
+    done = {record.number: record for record in place.records() if record.seed == seed and record.good}
+    killed = sum(record.killed for record in done.values())
     for case in cases(seed, tests):
-        if sum(record.killed for record in done) >= kills or time.monotonic() > deadline:
-            return done
-        if case.number <= len(done):
+        if killed >= kills or time.monotonic() > deadline:
+            return
+        if case.number in done:
             continue
         record = place.run(case)
         place.add(record)
-        done.append(record)
+        killed += record.killed
         state = record.skipped or ("good" if record.good else "WRONG")
-        killed = sum(one.killed for one in done)
         _say(f"case {case.number}: {case.test} by {case.way}, {case.fault}: {state}; {killed} of {kills} kills")
     return done
 

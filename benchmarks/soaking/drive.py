@@ -55,9 +55,11 @@ class Place:
         self._records = root / "done.jsonl"
 
     def records(self) -> list[Record]:
-        """What is done."""
+        """What is done, of each case the last time that it was run."""
         lines = self._records.read_text().splitlines() if self._records.exists() else []
-        return [Record.from_json(json.loads(line)) for line in lines]
+        found = (Record.from_json(json.loads(line)) for line in lines)
+        latest = {(record.seed, record.number): record for record in found}
+        return [latest[key] for key in sorted(latest)]
 
     def add(self, record: Record) -> None:
         """One more."""
@@ -135,6 +137,7 @@ def drive(run: Run, case: Case, driven: Driven, clock: Callable[[], float] = tim
         if clock() > deadline:
             driven.wrong.append(f"no verdict after {CASE_S:.0f} s")
             return
+        unfit = ground.tick()
         run.go_on()
         if moment is None:
             ground.mend()
@@ -149,7 +152,7 @@ def drive(run: Run, case: Case, driven: Driven, clock: Callable[[], float] = tim
             due = clock() + (moment.after_s if moment else 0.0)
         else:
             time.sleep(_LOOK_S)
-        _ended(run, driven)
+        _ended(run, driven, unfit=unfit)
 
 
 def _kill_one(ground: Ground, moment: Moment, chance: Random) -> str:
@@ -165,14 +168,14 @@ def _kill_one(ground: Ground, moment: Moment, chance: Random) -> str:
         return chosen.kind.value if chosen and kill(chosen) else ""
 
 
-def _ended(run: Run, driven: Driven) -> None:
-    """Look at what has ended, and let befall what befalls between two commands."""
+def _ended(run: Run, driven: Driven, *, unfit: bool) -> None:
+    """Look at what has ended, where a host may be `unfit` for it, and let befall what befalls between two commands."""
     if not (endings := run.endings()):
         return
     refused, wrong = judged(endings)
     driven.refused += refused
     driven.wrong += wrong + run.said
-    driven.vain += len(refused)
+    driven.vain += 0 if unfit else len(refused)
     if driven.vain > MOST_REFUSED:
         driven.wrong.append(f"it does not go on: {refused[-1]}")
     if run.alive():

@@ -65,6 +65,10 @@ class Ground:
     def running(self) -> None:
         """At some moments, while it runs."""
 
+    def tick(self) -> bool:
+        """All the time; whether something is such now that commands may be refused."""
+        return False
+
     def stopped(self) -> str:
         """Where nothing runs, before it goes on; what is wrong with how the next command must end, if that is known:
         it has to be refused with these words."""
@@ -91,14 +95,17 @@ class SmallDisk(Ground):
         _mount(self.home, DISK)
 
     def running(self) -> None:
-        """Fill it to the last byte, or free it again if it was full for long enough."""
-        if self.full_since:
-            if time.monotonic() - self.full_since > FULL_S:
-                self.mend()
-        elif self.chance.random() < 0.3:
+        """Fill it to the last byte."""
+        if not self.full_since and self.chance.random() < 0.3:
             self.applied += 1
             self.full_since = time.monotonic()
             _fill(self._ballast)
+
+    def tick(self) -> bool:
+        """Free it again, once it was full for long enough."""
+        if self.full_since and time.monotonic() - self.full_since > FULL_S:
+            self.mend()
+        return bool(self.full_since)
 
     def mend(self) -> None:
         """Free it."""

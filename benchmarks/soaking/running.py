@@ -24,6 +24,9 @@ TOKEN = "0123456789abcdef0123"
 SETTINGS: Mapping[str, str] = {"repeats": "1", "rows": "500", "instructions_ops": "100,300", "clock_ops": "500,2500"}
 """Small probes: what is tried is not how well they measure."""
 
+OWN: Mapping[str, Mapping[str, str]] = {"readseq": {"instructions_ops": "500,1500"}}
+"""What a test cannot do with: it reads all rows, some times over."""
+
 METRIC = "instructions"
 """On CPU time how many probes are made, and what they say, would be the machine's matter."""
 
@@ -36,6 +39,11 @@ ENDS: Mapping[str, tuple[str, str]] = {
 SEEKS = ("v1.2.0", "v1.3.0")
 _END_S = 40.0
 _ANSWER_S = 30.0
+
+
+def settings_of(test: str) -> Mapping[str, str]:
+    """Those that a test is asked with."""
+    return {**SETTINGS, **OWN.get(test, {})}
 
 
 class Run:
@@ -125,7 +133,8 @@ class CommandRun(Run):
         if self.state:
             self._spawn("command", "resume", str(BISECTION))
             return
-        case, settings = self.ground.case, (word for one in SETTINGS.items() for word in ("--set", "=".join(one)))
+        case = self.ground.case
+        settings = (word for one in settings_of(case.test).items() for word in ("--set", "=".join(one)))
         ends = ENDS.get(case.test, SEEKS)
         words = ("start", *ends, "--test", case.test, "--repo", str(self.ground.clone), "--metric", METRIC)
         self._spawn("command", *words, *settings, *self.ground.words)
@@ -155,7 +164,7 @@ class ServedRun(Run):
             case = self.ground.case
             good, bad = ENDS.get(case.test, SEEKS)
             question = {"repository": "example", "good": good, "bad": bad, "tests": [case.test], "metric": METRIC}
-            self._post(f"{address}api/bisections", {**question, "settings": SETTINGS})
+            self._post(f"{address}api/bisections", {**question, "settings": settings_of(case.test)})
         elif now in ("running", "interrupted") and not at_work:
             self._post(f"{address}api/bisections/{BISECTION}/resume", {})
 
