@@ -3,12 +3,13 @@
     make soak KILLS=200 SEED=1 MINUTES=60 PLACE=build/soak
     python benchmarks/soak.py [--kills N] [--seed N] [--minutes N] [--place DIRECTORY] [--test NAME]... [--write]
 
-Each case runs `bisect start`, or the worker of `bisect serve`, on one of the example's tests; what it finds below them
-it kills, one process at a time, and something else befalls them too: `soaking/faults.py` has what. Then the verdict is
-compared with that of the same test undisturbed, and the store, the home directory and /proc are searched for what is
-repeated, left over or still running. Cases go on until so many processes were killed or the time is over; the next
-call with the same place and seed goes on from there, and runs cases again in which something was wrong. Prints a Markdown table; `--write` puts it into docs/soak.md. Ends
-with 1 if anything was wrong; what that left is kept in the place.
+Each case runs `bisect start`, or the worker of `bisect serve`, on one of the example's tests; what it finds below
+them it kills, one process at a time, and something else befalls them too: `soaking/faults.py` has what. Then the
+verdict is compared with that of the same test undisturbed, and the store, the home directory and /proc are searched
+for what is repeated, left over or still running. Cases go on until so many processes were killed or the time is over;
+the next call with the same place and seed goes on from there, and runs cases again in which something was wrong.
+Prints a Markdown table; `--write` puts it into docs/soak.md. Ends with 1 if anything was wrong; what that left is
+kept in the place.
 """
 
 import argparse
@@ -23,7 +24,7 @@ from cpubisect.builders.recipes.matrix import Matrix
 from cpubisect.example.history import generate
 from cpubisect.workloads.catalog import tests_of
 from soaking import table
-from soaking.drive import Place
+from soaking.drive import NoVerdict, Place
 from soaking.plan import cases
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -52,7 +53,6 @@ def soak(place: Place, tests: list[str], seed: int, kills: int, deadline: float)
         killed += record.killed
         state = record.skipped or ("good" if record.good else "WRONG")
         _say(f"case {case.number}: {case.test} by {case.way}, {case.fault}: {state}; {killed} of {kills} kills")
-    return done
 
 
 def page(text: str, lines: list[str]) -> str:
@@ -101,6 +101,9 @@ def main() -> int:
         soak(place, asked.tests or example_tests(), asked.seed, asked.kills, deadline)
     except KeyboardInterrupt:
         _say("interrupted; the same command goes on")
+    except NoVerdict as why:
+        _say(str(why))
+        return 1
     records = [record for record in place.records() if record.seed == asked.seed]
     lines = table.lines(records)
     print("\n".join(lines))

@@ -34,6 +34,10 @@ _LOOK_S = 0.03
 _IDLE_S = 0.1
 
 
+class NoVerdict(Exception):
+    """A bisection that nothing befalls has none: there is nothing to compare with."""
+
+
 @dataclass
 class Driven:
     """What has happened to a case so far."""
@@ -67,12 +71,12 @@ class Place:
             file.write(json.dumps(record.to_json()) + "\n")
 
     def undisturbed(self, test: str) -> Kept:
-        """What a bisection of a test leaves that nothing befalls; run now, if it was not before."""
+        """What a bisection of a test leaves that nothing befalls, run now if it was not before; raises NoVerdict."""
         kept = self.root / f"undisturbed-{test}.json"
         if not kept.exists():
             record, found = self._drive(Case(0, 0, test, Way.COMMAND, Fault.NONE, kills=0), self.root / "undisturbed")
             if found is None or record.wrong or record.refused:
-                raise RuntimeError(f"undisturbed, {test} has no verdict: {record.wrong or record.refused}")
+                raise NoVerdict(f"undisturbed, {test} has no verdict: {record.wrong or record.refused}")
             kept.write_text(json.dumps(found.to_json()))
         return Kept.from_json(json.loads(kept.read_text()))
 
