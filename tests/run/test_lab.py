@@ -155,6 +155,17 @@ def test_a_probe_that_is_killed_is_begun_again_a_few_times(home: Path, tmp_path:
     assert [event.what for event in told] == ["probe"] * min(times, KILLED_ATTEMPTS - 1)
 
 
+def test_a_full_disk_is_not_held_against_what_is_probed(home: Path, tmp_path: Path) -> None:
+    start = BENCH.index("{", BENCH.index("int main(")) + 1
+    words = 'fprintf(stderr, "put error: IO error: No space left on device\\n"); return 1;'
+    bench = f"#include <stdio.h>\n{BENCH[:start]} {words} {BENCH[start:]}"
+    shas = history({**tree(1000), "small_bench.c": bench}, cost(1100)).write(tmp_path / "kv")
+    lab = opened(tmp_path / "kv", shas[1])
+    with pytest.raises(UserError, match=r"the disk became full while \w+ was probed"):
+        lab.probes(shas[1], Purpose.CLOCK, 1)
+    assert lab.store.probes(lab.bisection) == []
+
+
 @pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.HUNG, Outcome.OUT_OF_MEMORY])
 def test_a_build_that_did_not_end_well_is_not_made_again(home: Path, tmp_path: Path, outcome: Outcome) -> None:
     shas = history(tree(1000), cost(1100)).write(tmp_path / "kv")

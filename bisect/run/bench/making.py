@@ -1,6 +1,8 @@
 """Builds and probes carried out on this host, one at a time, and kept before anything else is done."""
 
 import contextlib
+import re
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -38,6 +40,10 @@ PROBE_ATTEMPTS = 2
 KILLED_ATTEMPTS = 3
 """So often in a row a build or a probe is begun that is killed from outside, as by a host that is short of memory:
 what was compiled until then is in the cache."""
+
+
+_FULL = re.compile(r"No space left on device|Disk quota exceeded")
+_FULL_DISK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -264,7 +270,8 @@ class Bench:
     def _probed(
         self, build: BuildRow, purpose: Purpose, test: Test, parameters: Mapping[str, str]
     ) -> tuple[Samples | None, str | None]:
-        """The samples of one probe, or why there are none; raises UserError if an end refuses a setting."""
+        """The samples of one probe, or why there are none; raises UserError if an end refuses a setting, or the disk is
+        full."""
         with scratch(self.home.work) as work:
             request = self._request(build, purpose, test, parameters, work)
             try:
@@ -272,6 +279,11 @@ class Bench:
             except ProbeError as failure:
                 if isinstance(failure, SettingRefused) and build.sha in self.ends and purpose.counts:
                     raise UserError(str(failure), "leave that setting out: no commit is to blame for it") from failure
+                if _FULL.search(str(failure)) or shutil.disk_usage(work).free < _FULL_DISK_BYTES:
+                    raise UserError(
+                        f"the disk became full while {build.sha[:12]} was probed ({failure})",
+                        f"free space (`bisect artifacts prune`) and run `{self.again}`",
+                    ) from failure
                 return None, str(failure)
 
     def _at_hand(self, build: BuildRow, purpose: Purpose) -> BuildRow:
