@@ -13,7 +13,7 @@ from random import Random
 
 from soaking import evidence
 from soaking.faults import Ground, Skipped, ground_of
-from soaking.judgement import Kept, Record, builds_repeated, probes_repeated
+from soaking.judgement import Answer, Kept, Record, builds_repeated, probes_repeated
 from soaking.plan import Case, Fault, Moment, Way, moments, victim
 from soaking.processes import below, kill, left_after
 from soaking.running import Run, judged, run_of
@@ -124,6 +124,7 @@ class Place:
             orphans=tuple(driven.orphans),
             leftovers=tuple(leftovers),
             refused=tuple(driven.refused),
+            answer=kept.answer if kept else Answer(),
             same=kept is not None and (before is None or kept.answer == before.answer),
             wrong=tuple(driven.wrong),
         )
@@ -211,6 +212,7 @@ def _is_refused(run: Run, driven: Driven, told: str) -> None:
 
 def _conclude(run: Run, driven: Driven) -> None:
     """End what serves, see that nothing is left running, and have the store checked."""
+    run.ground.mend()
     deadline = time.monotonic() + GONE_S
     while run.ground.case.way is Way.COMMAND and run.alive() and time.monotonic() < deadline:
         time.sleep(_LOOK_S)

@@ -51,6 +51,7 @@ class Record(Plain):
     orphans: tuple[str, ...] = ()
     leftovers: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    answer: Answer = Answer()
     same: bool = False
     wrong: tuple[str, ...] = ()
     skipped: str = ""

@@ -48,6 +48,7 @@ def _sum(records: Sequence[Record]) -> str:
 def _amiss(record: Record) -> list[str]:
     return [
         *record.wrong,
+        *([] if record.same else [f"its answer is {record.answer.kind or 'none'}"]),
         *(f"orphan: {text}" for text in record.orphans),
         *(f"left over: {text}" for text in record.leftovers),
     ]

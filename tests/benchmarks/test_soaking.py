@@ -186,7 +186,12 @@ def test_the_table_has_sums_and_what_is_wrong() -> None:
     assert lines[2].startswith("| 1 | readseq | serve | none | 2 |")
     assert "all: 6 kills" in lines[4]
     assert "1 of 2" in lines[4]
-    assert lines[5:] == ["", "- Case 2: orphan: guard | x", "- Case 3 was left out: no root."]
+    assert lines[5:] == [
+        "",
+        "- Case 2: its answer is none",
+        "- Case 2: orphan: guard | x",
+        "- Case 3 was left out: no root.",
+    ]
     assert totals(records[:2]) == {"serve": 4, "guard": 2}
 
 
