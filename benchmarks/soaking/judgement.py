@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from cpubisect.base.plain import Plain
 from cpubisect.records.purpose import Purpose
+from cpubisect.run.ends import END_REPEATS
 from cpubisect.run.rise import CLOCK_ROUNDS
 from cpubisect.search.evidence import MOST_COUNTS
 
@@ -83,13 +84,21 @@ def builds_repeated(kept: Kept) -> int:
 def probes_repeated(kept: Kept, undisturbed: Kept) -> int:
     """Probes that ended well beyond what is ever made for their purpose."""
     before = {key.partition(" ")[2]: number for key, number in undisturbed.probes.items()}
-    return sum(max(0, made - _most(key.partition(" ")[2], before)) for key, made in kept.probes.items())
+    repeats = _repeats(kept)
+    return sum(max(0, made - _most(key.partition(" ")[2], before, repeats)) for key, made in kept.probes.items())
 
 
-def _most(key: str, before: Mapping[str, int]) -> int:
+def _repeats(kept: Kept) -> int:
+    """How often a search probes each commit: as often as both ends, where noise made it plan more than their first."""
+    made = (number for key, number in kept.probes.items() if Purpose.of(key.split(" ", 2)[2]) == Purpose.SEARCH)
+    _, second, *_ = (*sorted(made, reverse=True), 0, 0)
+    return second if second > END_REPEATS else 1
+
+
+def _most(key: str, before: Mapping[str, int], repeats: int) -> int:
     """How many probes of a commit a search makes for a purpose; of those that go on until they agree, the most."""
     purpose = Purpose.of(key.partition(" ")[2])
-    planned = max(CLOCK_ROUNDS) if purpose.only_clock else MOST_COUNTS if purpose.only_counts else 1
+    planned = max(CLOCK_ROUNDS) if purpose.only_clock else MOST_COUNTS if purpose.only_counts else repeats
     return max(planned, before.get(key, 0))
 
 

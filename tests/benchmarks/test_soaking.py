@@ -146,6 +146,12 @@ def test_probes_are_repeated_beyond_what_their_purpose_asks_for(purpose: str, ma
     assert probes_repeated(found, undisturbed) == 0
 
 
+@pytest.mark.parametrize(("made", "repeated"), [((3, 3, 3), 0), ((3, 3, 4), 1), ((2, 2, 1), 2), ((3, 1, 1), 2)])
+def test_a_search_probes_each_commit_as_often_as_both_ends(made: tuple[int, ...], repeated: int) -> None:
+    probes = {probe_key("recipe", f"sha{number}", "search"): count for number, count in enumerate(made)}
+    assert probes_repeated(Kept(Answer(), probes=probes), Kept(Answer())) == repeated
+
+
 @pytest.mark.parametrize(
     ("status", "said", "wrong"),
     [
