@@ -71,8 +71,7 @@ def answer(verdict: dict[str, object] | None) -> Answer:
     if not isinstance(tests, dict) or not tests:
         return Answer()
     (found,) = tests.values()
-    groups = tuple(json.dumps(group, sort_keys=True) for group in found["groups"])
-    return Answer(found["kind"], tuple(culprit["sha"] for culprit in found["culprits"]), groups)
+    return Answer(found["kind"], tuple(culprit["sha"] for culprit in found["culprits"]))
 
 
 def tracebacks(home: Path) -> list[str]:

@@ -12,11 +12,11 @@ from cpubisect.search.evidence import MOST_COUNTS
 
 @dataclass(frozen=True)
 class Answer(Plain):
-    """What a bisection says: the `kind` of its verdict, its culprits in order, and the commits of groups."""
+    """What a bisection says: the `kind` of its verdict, and its culprits in order. Groups are left out: with probes as
+    small as these, counts of a test with a second thread make and hide the least of them."""
 
     kind: str = ""
     culprits: tuple[str, ...] = ()
-    groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -216,9 +216,9 @@ def test_bad_input_is_refused_with_2(words: list[str], capsys: pytest.CaptureFix
     assert " error: " in capsys.readouterr().err.splitlines()[-1]
 
 
-def test_a_verdict_is_its_kind_its_culprits_and_its_groups() -> None:
+def test_an_answer_is_the_kind_and_the_culprits() -> None:
     found = {"kind": "culprit", "culprits": [{"sha": "b"}, {"sha": "a"}], "groups": [{"shas": ["c"]}]}
-    assert answer({"tests": {"scan": found}}) == Answer("culprit", ("b", "a"), ('{"shas": ["c"]}',))
+    assert answer({"tests": {"scan": found}}) == Answer("culprit", ("b", "a"))
     assert answer(None) == Answer()
 
 
