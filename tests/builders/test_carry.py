@@ -178,7 +178,7 @@ def test_a_build_that_never_ends_has_hung(yard: Yard) -> None:
 
 def test_a_build_that_prints_without_end_is_ended(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shop, "MOST_LOG_BYTES", 1 << 20)
-    recipe = recipe_for(commit(yard.clone, {**GOOD, "Makefile": "db_bench:\n\tyes\n"}))
+    recipe = recipe_for(commit(yard.clone, {**GOOD, "Makefile": "db_bench:\n\twhile :; do echo y; done\n"}))
     result = yard.build(recipe)
     assert result.outcome is Outcome.HUNG
     assert "killed: the build printed more than 1 MiB" in result.log.read_text()
