@@ -30,7 +30,7 @@ from cpubisect.base.tools import Header, Tool
 from cpubisect.builders.trees.configure_cache import STEERING, run_cmake
 from cpubisect.builders.trees.dependencies import Places, objects_of, prerequisites
 from cpubisect.builders.trees.idle import unoptimised
-from cpubisect.builders.trees.precompiled import compiled, prefix, prepare, shared
+from cpubisect.builders.trees.precompiled import prefix, share_headers
 from cpubisect.builders.trees.shop import Builder, CommandFailed, Shop
 
 _BISON = Tool("bison", "bison", "building MySQL")
@@ -117,15 +117,15 @@ class _Cmake:
         if shop.recipe.idle:
             plan = self.results(shop) / "build.ninja"
             shop.write(plan, unoptimised(shop.read(plan), str(shop.tree), _SERVERS, shop.recipe.idle))
-        if shop.recipe.precompiled and shop.recipe.toolchain.name.startswith("gcc"):
-            directory = str(self.results(shop))
-            listing = shop.ask(["ninja", "-C", directory, "-t", "commands", self._target(shop)])
-            prepare(shop, self._headers(shop), shared(compiled(listing.output, directory), shop.tree))
+        if shop.shares_headers:
+            directory = self.results(shop)
+            listing = shop.ask(["ninja", "-C", str(directory), "-t", "commands", self._target(shop)])
+            share_headers(shop, listing.output, directory, shop.tree)
 
     def compile(self, shop: Shop) -> None:
         """Just the server: a quarter of everything."""
         argv = ["ninja", "-C", str(self.results(shop)), f"-j{shop.settings.jobs}", self._target(shop)]
-        shop.run(argv, extra_environment=prefix(self._headers(shop)))
+        shop.run(argv, extra_environment=prefix(self.results(shop)))
 
     def results(self, shop: Shop) -> Path:
         """The build directory."""
@@ -136,10 +136,6 @@ class _Cmake:
         plan = self.results(shop) / "build.ninja"
         text = shop.read(plan) if plan.exists() else ""
         return next((name for name in _TARGETS if f"\nbuild {name}: phony" in text), _TARGETS[0])
-
-    def _headers(self, shop: Shop) -> Path:
-        """Where headers are that are compiled once."""
-        return self.results(shop) / "bisect-headers"
 
     def inputs(self, shop: Shop) -> Iterator[Path]:
         """What ninja learnt from the compiler, and the sources of its other commands (ninja before 1.11 tells only

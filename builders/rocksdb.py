@@ -6,7 +6,7 @@ from pathlib import Path
 from cpubisect.base.objects import ObjectFile
 from cpubisect.base.tools import Header, Tool
 from cpubisect.builders.trees.dependencies import Places, compiled_sources, objects_of
-from cpubisect.builders.trees.precompiled import compiled, prefix, prepare, shared
+from cpubisect.builders.trees.precompiled import prefix, share_headers
 from cpubisect.builders.trees.progress import compile_lines
 from cpubisect.builders.trees.shop import Builder, Shop
 
@@ -27,12 +27,12 @@ class MakeDbBench:
         """There is nothing to configure: count the compilations to come, and see which headers they share."""
         plan = self.plan(shop)
         shop.compiles.expected = compile_lines(plan)
-        if shop.recipe.precompiled and shop.recipe.toolchain.name.startswith("gcc"):
-            prepare(shop, _headers(shop), shared(compiled(plan, str(shop.tree)), shop.tree))
+        if shop.shares_headers:
+            share_headers(shop, plan, shop.tree, shop.tree)
 
     def compile(self, shop: Shop) -> None:
         """Compile and link db_bench."""
-        environment = {**self._environment(shop), **prefix(_headers(shop))}
+        environment = {**self._environment(shop), **prefix(shop.tree)}
         shop.run(self._command(shop, f"-j{shop.settings.jobs}"), extra_environment=environment)
 
     def linked(self, shop: Shop) -> Path:
@@ -72,11 +72,6 @@ class MakeDbBench:
     def _environment(self, shop: Shop) -> dict[str, str]:
         """RocksDB's Makefile creates a directory of its own in shared memory unless it is told of one."""
         return {"TEST_TMPDIR": shop.environment["TMPDIR"]}
-
-
-def _headers(shop: Shop) -> Path:
-    """Where headers are that are compiled once."""
-    return shop.tree / "bisect-headers"
 
 
 BUILDER: Builder = MakeDbBench()

@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def settings_of(test: str) -> Mapping[str, str]:
     return {**SETTINGS, **OWN.get(test, {})}
 
 
-class Run:
+class Run(ABC):
     """What asks for the bisection of a ground, or goes on with it."""
 
     def __init__(self, ground: Ground, cache: Path) -> None:
@@ -79,9 +80,9 @@ class Run:
         """Whether anything runs that was started here."""
         return any(process.poll() is None for process in self._started.values())
 
+    @abstractmethod
     def go_on(self) -> None:
         """Start what does not run, or have it go on."""
-        raise NotImplementedError
 
     def close(self) -> None:
         """End what runs for ever."""

@@ -31,6 +31,7 @@ _WITH_HEADER = Path(__file__).with_name("with_header.py")
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]', re.MULTILINE)
 _STEERING = re.compile(rb"^[ \t]*#[ \t]*(?:define|undef|pragma)\b", re.MULTILINE)
 _SAID = ("-o", "-MF", "-MT", "-MQ")
+_FOLDER = "bisect-headers"
 _COMMAND = "compile"
 
 
@@ -67,8 +68,15 @@ class Writer(Protocol):
     def write(self, path: Path, text: str) -> None: ...
 
 
-def prepare(writer: Writer, folder: Path, found: Sequence[Shared]) -> None:
-    """Put down in `folder`, which is made, the headers and which source takes which. A writer's errors are raised."""
+def share_headers(writer: Writer, plan: str, directory: Path, tree: Path) -> None:
+    """Prepare that a plan, which runs in `directory`, compiles the headers of its sources once. Raises what the writer
+    does."""
+    prepare(writer, directory, shared(compiled(plan, str(directory)), tree))
+
+
+def prepare(writer: Writer, directory: Path, found: Sequence[Shared]) -> None:
+    """Put down the headers, and which source takes which, in a folder of `directory`. Raises what the writer does."""
+    folder = directory / _FOLDER
     folder.mkdir(exist_ok=True)
     plan = []
     for number, one in enumerate(found):
@@ -84,9 +92,9 @@ def prepare(writer: Writer, folder: Path, found: Sequence[Shared]) -> None:
     command.chmod(0o755)
 
 
-def prefix(folder: Path) -> dict[str, str]:
+def prefix(directory: Path) -> dict[str, str]:
     """What makes ccache run compilers with what `prepare` put down; nothing if that is not there."""
-    command = folder / _COMMAND
+    command = directory / _FOLDER / _COMMAND
     return {"CCACHE_PREFIX": str(command)} if command.exists() else {}
 
 

@@ -1,9 +1,10 @@
 """Where a build happens: one private tree, one recipe, one log; and what an engine's builder must offer."""
 
+import contextlib
 import errno
 import shlex
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -78,6 +79,11 @@ class Shop:
         return (*standard, *self.recipe.cxxflags, *forced, *self.repair_cxxflags)
 
     @property
+    def shares_headers(self) -> bool:
+        """Whether headers that many sources share are compiled once: gcc alone can."""
+        return self.recipe.precompiled and self.recipe.toolchain.name.startswith("gcc")
+
+    @property
     def options(self) -> tuple[str, ...]:
         """Arguments of the build system: those of the recipe, and where its libraries are. A place in the tree is told
         as it is seen from there, which is the same in all trees."""
@@ -133,28 +139,18 @@ class Shop:
 
     def read(self, path: Path) -> str:
         """A file of the tree; raises CommandFailed if there is something else in its place."""
-        try:
+        with _in_the_tree("read", path):
             return inside.read_text(path, self.tree)
-        except OSError as problem:
-            raise _refused("read", path, problem) from problem
 
     def write(self, path: Path, text: str) -> None:
         """Write a file of the tree; raises CommandFailed if there is something else in its place."""
-        try:
+        with _in_the_tree("write", path):
             inside.write_text(path, self.tree, text)
-        except OSError as problem:
-            if problem.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise
-            raise _refused("write", path, problem) from problem
 
     def take(self, path: Path, target: Path) -> None:
         """Copy a file of the tree to a place of ours; raises CommandFailed if there is something else in its place."""
-        try:
+        with _in_the_tree("take", path):
             inside.copy(path, self.tree, target)
-        except OSError as problem:
-            if problem.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise
-            raise _refused("take", path, problem) from problem
 
     def has(self, path: Path) -> bool:
         """Whether there is a plain file in the tree."""
@@ -193,9 +189,16 @@ class Shop:
             self.progress(text)
 
 
-def _refused(what: str, path: Path, problem: OSError) -> CommandFailed:
-    message = f"{what}: error: {path.name}: {problem.strerror}"
-    return CommandFailed(Finished((what,), 1, 0.0, 0.0, 0, False, message))
+@contextlib.contextmanager
+def _in_the_tree(what: str, path: Path) -> Iterator[None]:
+    """Something else in the place of a file is the build's failure; a full disk is not."""
+    try:
+        yield
+    except OSError as problem:
+        if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        message = f"{what}: error: {path.name}: {problem.strerror}"
+        raise CommandFailed(Finished((what,), 1, 0.0, 0.0, 0, False, message)) from problem
 
 
 def _cpu_seconds_of_tree(pid: int) -> float:

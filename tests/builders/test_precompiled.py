@@ -62,7 +62,7 @@ class Place:
         argv = ["ninja", "-C", build, "-t", "commands", "mysqld"]
         listing = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
         found = shared(compiled(listing, build), self.tree)
-        prepare(self, self.folder, found)
+        prepare(self, self.tree / "build", found)
         return {one.includes[-1]: tuple(sorted(Path(source).name for source in one.sources)) for one in found}
 
     def write(self, path: Path, text: str) -> None:
@@ -74,7 +74,7 @@ class Place:
             "CCACHE_DIR": str(self.cache),
             "CCACHE_BASEDIR": str(self.tree),
             "CCACHE_NOHASHDIR": "1",
-            **prefix(self.folder),
+            **prefix(self.tree / "build"),
         }
         argv = ["ninja", "-C", str(self.tree / "build"), "mysqld"]
         return subprocess.run(argv, env=environment, capture_output=True, text=True)

@@ -2,10 +2,14 @@
 
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from cpubisect.base.process import run
 from cpubisect.base.version import Version
+from cpubisect.workloads.mysql.installation import Installation, Place, initialise, short_directory
+from cpubisect.workloads.mysql.server import Server
 from cpubisect.workloads.mysql.settings import Flavour, option_words, pinned
 
 _SHARES = (Path("/usr/share/mysql"), Path("/usr/share/mariadb"))
@@ -37,6 +41,20 @@ def link_artifact(directory: Path) -> Path:
     for name in ("mysql_system_tables.sql", "mysql_system_tables_data.sql"):
         (directory / "scripts" / name).symlink_to(share / name)
     return directory
+
+
+@contextmanager
+def logging_server(artifact: Path, directory: Path) -> Iterator[Server]:
+    """A running server with a new data directory below `directory`, which writes each statement to `general.log` beside
+    its own log."""
+    installation = Installation.find(artifact, server_version())
+    with short_directory(directory) as sockets:
+        place = Place.below(directory, sockets, "one")
+        initialise(installation, place, small_options())
+        log = place.log.with_name("general.log")
+        options = [*small_options(), f"--general-log-file={log}", "--general-log=1"]
+        with Server(installation, place, options) as server:
+            yield server
 
 
 def small_options() -> tuple[str, ...]:

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mariadb_artifact import SMALL, link_artifact, server_version, small_options
+from mariadb_artifact import SMALL, link_artifact, logging_server, server_version
 
 from cpubisect.base.metrics import CONTEXT_SWITCHES, CPU, INSTRUCTIONS, QPS, Counter
 from cpubisect.workloads.mysql.background import LEAST_SHARE, Pace
 from cpubisect.workloads.mysql.client import Client
 from cpubisect.workloads.mysql.insert_benchmark import INDEXES, INSERT_BENCHMARK
-from cpubisect.workloads.mysql.installation import Installation, Place, initialise, short_directory
 from cpubisect.workloads.mysql.server import DATABASE, Server
 from cpubisect.workloads.mysql.tests import SCRIPTS
 from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples
@@ -32,14 +31,8 @@ def artifact(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(artifact: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    directory = tmp_path_factory.mktemp("l")
-    installation = Installation.find(artifact, server_version())
-    with short_directory(directory) as sockets:
-        place = Place.below(directory, sockets, "one")
-        initialise(installation, place, small_options())
-        log = place.log.with_name("general.log")
-        with Server(installation, place, [*small_options(), f"--general-log-file={log}", "--general-log=1"]) as one:
-            yield one
+    with logging_server(artifact, tmp_path_factory.mktemp("l")) as one:
+        yield one
 
 
 def _loaded(server: Server, name: str, **given: str) -> Client:

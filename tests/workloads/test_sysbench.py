@@ -8,7 +8,7 @@ from pathlib import Path
 
 import fake_perf
 import pytest
-from mariadb_artifact import SMALL, link_artifact, server_version, small_options
+from mariadb_artifact import SMALL, link_artifact, logging_server, server_version
 
 from cpubisect.base.errors import UserError
 from cpubisect.base.metrics import (
@@ -29,7 +29,6 @@ from cpubisect.base.metrics import (
 from cpubisect.search.ends import IGNORED_VARIABLES
 from cpubisect.workloads.counters.hardware import supported
 from cpubisect.workloads.mysql.client import Client, Report, parse_report, telling_line
-from cpubisect.workloads.mysql.installation import Installation, Place, initialise, short_directory
 from cpubisect.workloads.mysql.plan import Plan
 from cpubisect.workloads.mysql.script import SBTEST
 from cpubisect.workloads.mysql.server import DATABASE, Server
@@ -122,18 +121,11 @@ def artifact(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def loaded(artifact: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Loaded]:
-    directory = tmp_path_factory.mktemp("l")
-    installation = Installation.find(artifact, server_version())
-    with short_directory(directory) as sockets:
-        place = Place.below(directory, sockets, "one")
-        initialise(installation, place, small_options())
-        log = directory / "general.log"
-        options = [*small_options(), f"--general-log-file={log}", "--general-log=1"]
-        with Server(installation, place, options) as server:
-            server.execute([f"CREATE DATABASE IF NOT EXISTS {DATABASE}"], database=None)
-            one = _Loaded(server, log)
-            one.client("point-query").load()
-            yield one
+    with logging_server(artifact, tmp_path_factory.mktemp("l")) as server:
+        server.execute([f"CREATE DATABASE IF NOT EXISTS {DATABASE}"], database=None)
+        one = _Loaded(server, server.place.log.with_name("general.log"))
+        one.client("point-query").load()
+        yield one
 
 
 def test_the_catalogue_has_the_known_names_and_groups() -> None:

@@ -54,26 +54,32 @@ def refusal(option: str) -> str:
 
     Harmless is what is known to be: a name that a server could take for another, or that none is known to have, is not.
     """
-    known = known_options()
-    for form in _forms(option):
-        if known.is_harmless(form):
+    if found := _recognised(option):
+        form, full = found
+        if not full:
             return ""
-        if full := known.meant(form.lower()):
-            short = "" if form == full else f"can stand for {full}, which "
-            return f"{short}is about {known.refused[full]}"
-    near = difflib.get_close_matches(option.lower().replace("-", "_"), known.harmless, n=_NEAR)
+        short = "" if form == full else f"can stand for {full}, which "
+        return f"{short}is about {known_options().refused[full]}"
+    near = difflib.get_close_matches(option.lower().replace("-", "_"), known_options().harmless, n=_NEAR)
     return "is no server variable known to be harmless" + (f" (did you mean {', '.join(near)}?)" if near else "")
 
 
 def is_dangerous(option: str) -> bool:
     """Whether an option is known to be one that is refused; False where nothing is known of it."""
+    found = _recognised(option)
+    return bool(found and found[1])
+
+
+def _recognised(option: str) -> tuple[str, str] | None:
+    """The first name of an option that is known, and which refused one it is taken for, none if it is harmless; None if
+    nothing is known of it."""
     known = known_options()
     for form in _forms(option):
         if known.is_harmless(form):
-            return False
-        if known.meant(form.lower()):
-            return True
-    return False
+            return form, ""
+        if full := known.meant(form.lower()):
+            return form, full
+    return None
 
 
 def _forms(option: str) -> Iterator[str]:
