@@ -16,7 +16,7 @@ from typing import IO, Self
 
 from cpubisect.base.errors import UserError
 from cpubisect.base.sandbox.policy import Sandbox
-from cpubisect.base.sandbox.surroundings import bubblewrap, scope, system
+from cpubisect.base.sandbox.surroundings import bubblewrap, grouped, scope, system
 
 _GUARD = Path(__file__).with_name("guard.py")
 
@@ -84,11 +84,11 @@ class Guarded:
             for descriptor in (control_read, result_write):
                 handed.callback(os.close, descriptor)
             joined = _namespaces(beside, handed) if beside else {}
-            arguments, limits, launcher = -1, tuple[int, ...](), tuple[str, ...]()
+            arguments, limits, launcher, groups = -1, tuple[int, ...](), tuple[str, ...](), ""
             if sandbox:
                 arguments = _arguments(sandbox, cwd, joined)
                 handed.callback(os.close, arguments)
-                launcher = (*scope(sandbox.limits), bubblewrap())
+                launcher, groups = (*scope(sandbox.limits), bubblewrap()), grouped()
                 limits = (sandbox.limits.memory_bytes, sandbox.limits.processes, sandbox.limits.file_bytes)
             self._guard = subprocess.Popen(
                 [
@@ -96,7 +96,7 @@ class Guarded:
                     "-I",
                     "-S",
                     str(_GUARD),
-                    *map(str, (control_read, result_write, arguments, len(launcher))),
+                    *map(str, (control_read, result_write, arguments, groups, len(launcher))),
                     *launcher,
                     "--",
                     *map(str, limits),

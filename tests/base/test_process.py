@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cpubisect.base import process
 from cpubisect.base.process import MOST_OUTPUT_BYTES, Guarded, printed, run
 
 
@@ -117,6 +118,40 @@ def test_a_command_ends_with_its_guard_however_soon_that_is_killed() -> None:
         os.kill(int(parent), signal.SIGKILL)
         assert select.select([watched], [], [], 60)[0]
         os.close(watched)
+
+
+def test_a_guard_whose_asker_is_gone_before_it_reports_ends_all_without_a_word() -> None:
+    reports, result = os.pipe()
+    control, asker = os.pipe()
+    for gone in (reports, asker):
+        os.close(gone)
+    words = [sys.executable, "-I", "-S", str(Path(process.__file__).with_name("guard.py"))]
+    words += [str(control), str(result), "-1", "", "0", "--", "sleep", "1000"]
+    done = subprocess.run(words, capture_output=True, pass_fds=(control, result), timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_signal_that_comes_before_the_command_began_is_not_lost() -> None:
+    reports, result = os.pipe()
+    control, asker = os.pipe()
+    code = (
+        "import os, runpy, signal, sys\n"
+        "forked = os.fork\n"
+        "def fork():\n"
+        "    pid = forked()\n"
+        "    if pid == 0:\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    return pid\n"
+        "os.fork = fork\n"
+        "runpy.run_path(sys.argv.pop(1), run_name='__main__')\n"
+    )
+    words = [sys.executable, "-c", code, str(Path(process.__file__).with_name("guard.py"))]
+    words += [str(control), str(result), "-1", "", "0", "--", "true"]
+    subprocess.run(words, pass_fds=(control, result), timeout=60, check=True)
+    for done in (result, control, asker):
+        os.close(done)
+    with os.fdopen(reports) as report:
+        assert f"returncode {-signal.SIGTERM} " in report.read()
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])

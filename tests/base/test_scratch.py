@@ -1,20 +1,22 @@
 """Private places, and what is left of them at whatever moment their user is ended."""
 
+import os
 import signal
 import subprocess
 import sys
+import tempfile
 from itertools import count
 from pathlib import Path
 
 import pytest
 
+from cpubisect.base.disk.scratch import remove_leftovers, scratch, temporary, tidied
 from cpubisect.base.errors import UserError
-from cpubisect.base.scratch import remove_leftovers, scratch, temporary
 
 ENDED = """
 import os, signal, sys
 from pathlib import Path
-from cpubisect.base import scratch
+from cpubisect.base.disk import scratch
 
 directory, moment, way = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 lines = 0
@@ -36,6 +38,16 @@ with scratch.scratch(directory) as place:
 """
 
 
+KILLED_AT_WORK = """
+import os, signal, sys
+from pathlib import Path
+from cpubisect.base.disk.scratch import scratch
+
+with scratch(Path(sys.argv[1])):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
 @pytest.mark.parametrize("way", ["killed", "interrupted"])
 def test_nothing_stays_whenever_its_user_is_ended(way: str, tmp_path: Path) -> None:
     left = 0
@@ -49,6 +61,20 @@ def test_nothing_stays_whenever_its_user_is_ended(way: str, tmp_path: Path) -> N
         assert list(tmp_path.iterdir()) == [], f"ended at line {moment}"
     assert moment > 10
     assert left
+
+
+def test_what_is_killed_while_another_runs_leaves_nothing_when_that_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    common = tmp_path / f"cpubisect-git-{os.geteuid()}"
+    common.mkdir(mode=0o700)
+    with tidied(tmp_path / "work"):
+        for place in (common, tmp_path / "work"):
+            killed = subprocess.run([sys.executable, "-c", KILLED_AT_WORK, str(place)], capture_output=True)
+            assert killed.returncode == -signal.SIGKILL
+            assert list(place.iterdir())
+    assert [*common.iterdir(), *(tmp_path / "work").iterdir()] == []
 
 
 def test_places_in_use_are_no_leftovers(tmp_path: Path) -> None:
@@ -72,7 +98,7 @@ def test_a_place_that_cannot_be_removed_keeps_its_mark(tmp_path: Path, monkeypat
 
 KILLED = """
 import os, signal
-from cpubisect.base.scratch import temporary
+from cpubisect.base.disk.scratch import temporary
 
 with temporary() as place:
     (place / "file").write_text("x")

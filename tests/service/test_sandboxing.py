@@ -2,13 +2,18 @@
 
 import os
 import shutil
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from small_bisections import QUICK, cost, history, tree
 
 from cpubisect.base.errors import UserError
+from cpubisect.base.process import Finished, run
 from cpubisect.base.sandbox.policy import Kind, Wish
+from cpubisect.base.sandbox.surroundings import Held
 from cpubisect.builders.trees import cache
 from cpubisect.cli import main
 from cpubisect.search.events import Event
@@ -51,12 +56,68 @@ def test_why_there_is_none(without: Path, script: str, why: str) -> None:
     assert (check.status, check.fix) == (Status.WARN, found.fix)
 
 
+@pytest.mark.parametrize("who", Held)
+def test_who_holds_the_limits_is_told(monkeypatch: pytest.MonkeyPatch, who: Held) -> None:
+    monkeypatch.setattr(sandboxing, "held", lambda: who)
+    check = sandboxing.check()
+    assert check.found.endswith(f"own files, no network; {who}")
+    assert (check.status, bool(check.fix)) == ((Status.WARN, True) if who is Held.NOTHING else (Status.OK, False))
+
+
 def test_here_there_is_one() -> None:
     assert sandboxing.problem() is None
-    assert sandboxing.check().status is Status.OK
     told: list[Event] = []
     assert [sandboxing.settled(wish, told.append) for wish in Wish] == [Kind.BUBBLEWRAP, Kind.BUBBLEWRAP, Kind.NONE]
     assert told == []
+
+
+@pytest.fixture
+def tries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is tried in a sandbox from now on, as if none had been tried."""
+    made: list[str] = []
+
+    def counted(*arguments: Any, **options: Any) -> Finished:
+        made.append("tried")
+        return run(*arguments, **options)
+
+    monkeypatch.setattr(sandboxing, "run", counted)
+    monkeypatch.setattr(sandboxing, "_WORKED", set())
+    return made
+
+
+def test_what_works_is_tried_once(tries: list[str]) -> None:
+    for _ in range(3):
+        assert sandboxing.settled(Wish.REQUIRE, lambda event: None) is Kind.BUBBLEWRAP
+    assert tries == ["tried"]
+
+
+def test_what_a_killed_trial_left_is_removed_by_the_next(
+    tmp_path: Path, tries: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    common = tmp_path / f"cpubisect-sandbox-{os.geteuid()}"
+    (common / "s1").mkdir(parents=True)
+    (common / "s1.lock").touch()
+    common.chmod(0o700)
+    assert sandboxing.problem() is None
+    assert tries == ["tried"]
+    assert list(common.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [common]
+
+
+def test_a_start_that_requires_one_tries_it_once(home: Path, tmp_path: Path, tries: list[str]) -> None:
+    shas = history(tree(1000), cost(1000)).write(tmp_path / "kv")
+    words = ["start", shas[1], "main", "--repo", str(tmp_path / "kv"), "--test", "readrandom", "--sandbox", "require"]
+    result = CliRunner().invoke(main, [*words, *QUICK, "--quiet"], catch_exceptions=False)
+    assert result.exit_code == 0, result.stderr
+    assert tries == ["tried"]
+
+
+def test_what_does_not_work_is_tried_again(without: Path, tries: list[str]) -> None:
+    broken(without, "exit 1")
+    assert sandboxing.problem()
+    assert sandboxing.problem()
+    assert tries == ["tried"] * 2
 
 
 def test_what_wraps_nothing_is_seen_through(without: Path) -> None:

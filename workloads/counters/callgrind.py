@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
+from cpubisect.base.disk.scratch import temporary
 from cpubisect.base.metrics import INSTRUCTIONS, L1_MISSES, LL_MISSES, MISPREDICTIONS, Counter, Simulation
 from cpubisect.base.process import Finished, run
 from cpubisect.base.sandbox import inside
 from cpubisect.base.sandbox.policy import Sandbox
-from cpubisect.base.scratch import temporary
 from cpubisect.base.tools import Tool
 from cpubisect.workloads.addresses import fixed_addresses
 from cpubisect.workloads.check import Check, Files, Status

@@ -13,11 +13,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from cpubisect.base.disk.scratch import temporary
 from cpubisect.base.metrics import BRANCH_MISSES, CACHE_MISSES, CYCLES, HARDWARE_INSTRUCTIONS
 from cpubisect.base.process import Guarded, run
 from cpubisect.base.sandbox import inside
 from cpubisect.base.sandbox.surroundings import confined as sandboxed
-from cpubisect.base.scratch import temporary
 from cpubisect.workloads.counters.counting import TRIAL
 from cpubisect.workloads.probe import ProbeError
 

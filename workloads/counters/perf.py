@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
+from cpubisect.base.disk.scratch import temporary
 from cpubisect.base.metrics import HARDWARE_INSTRUCTIONS, INSTRUCTIONS, Counter
 from cpubisect.base.process import run
-from cpubisect.base.scratch import temporary
 from cpubisect.base.tools import Tool
 from cpubisect.workloads.check import Check, Files, Status
 from cpubisect.workloads.counters.counting import TRIAL, TRIAL_MINIMUM, LightCounter, Profile

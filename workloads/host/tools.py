@@ -4,8 +4,8 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 
+from cpubisect.base.disk.scratch import temporary
 from cpubisect.base.process import run
-from cpubisect.base.scratch import temporary
 from cpubisect.base.tools import Header, Tool
 from cpubisect.workloads.check import Check, Status
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from cpubisect.base.disk.scratch import temporary
 from cpubisect.base.process import run
 from cpubisect.base.sandbox import inside
 from cpubisect.base.sandbox.policy import Kind, Sandbox
 from cpubisect.base.sandbox.surroundings import confined
-from cpubisect.base.scratch import temporary
 from cpubisect.base.version import Version
 from cpubisect.workloads.mysql.settings import Flavour, own_words
 from cpubisect.workloads.probe import ProbeError

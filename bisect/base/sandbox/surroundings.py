@@ -5,11 +5,13 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from shutil import which
 
 from cpubisect.base.home import home_directory
+from cpubisect.base.sandbox.groups import groups
 from cpubisect.base.sandbox.policy import Limits, Sandbox, System, is_shown, prefixes
 
 PROGRAM = "bwrap"
@@ -102,6 +104,35 @@ def scope(limits: Limits) -> tuple[str, ...]:
         return ()
     limited = ("-p", f"TasksMax={limits.processes}", "-p", f"MemoryMax={limits.memory_bytes}")
     return (which(_SCOPE[0]) or _SCOPE[0], *_SCOPE[1:], *limited, "--")
+
+
+def grouped() -> str:
+    """The directory in which the guard of a command makes a control group that holds its limits; empty where systemd
+    does, where it cannot, and for other users than root."""
+    if os.geteuid() != 0 or _has_scopes():
+        return ""
+    found = groups()
+    return str(found.parent) if found else ""
+
+
+class Held(StrEnum):
+    """Who holds the limits of all processes of a command together, in words for `bisect doctor`."""
+
+    KERNEL = "the kernel limits the number of processes, and the memory of each"
+    SYSTEMD = "systemd limits the memory and the number of processes of each command"
+    GROUP = "a control group limits the memory and the number of processes of each command"
+    PROCESSES = "a control group limits the number of processes of each command, the kernel the memory of each process"
+    NOTHING = "nothing limits the number of processes, which root runs"
+
+
+def held() -> Held:
+    """Who holds the limits here."""
+    if os.geteuid() != 0:
+        return Held.KERNEL
+    if _has_scopes():
+        return Held.SYSTEMD
+    found = groups()
+    return (Held.GROUP if found.memory else Held.PROCESSES) if found else Held.NOTHING
 
 
 @cache

@@ -72,6 +72,19 @@ def remove_temporary() -> int:
     return sum(remove_leftovers(folder) for folder in folders if _is_own(folder.lstat()))
 
 
+@contextlib.contextmanager
+def tidied(work: Path) -> Iterator[None]:
+    """What killed runs left in a directory for work under way, and among this user's temporary files, is removed before
+    and, if more was killed meanwhile, afterwards."""
+    try:
+        remove_leftovers(work)
+        remove_temporary()
+        yield
+    finally:
+        remove_leftovers(work)
+        remove_temporary()
+
+
 def _is_own(found: os.stat_result) -> bool:
     """Whether it is a directory of this user alone."""
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
