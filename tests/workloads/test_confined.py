@@ -47,6 +47,7 @@ def _namespace(pid: int, name: str) -> str:
     return str(Path(f"/proc/{pid}/ns/{name}").readlink())
 
 
+@pytest.mark.long
 def test_a_probe_counts_the_same_in_the_sandbox(tmp_path: Path) -> None:
     artifact = link_artifact(tmp_path / "artifact")
     test = next(test for test in TESTS if test.name == "point-query")

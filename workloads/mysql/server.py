@@ -6,13 +6,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-import pymysql
 from pymysql.cursors import Cursor
 
 from cpubisect.base.process import Guarded, printed
 from cpubisect.workloads.mysql.installation import Installation, Place, environment, telling_line
+from cpubisect.workloads.mysql.talk import talk, told
 from cpubisect.workloads.probe import KILLED, ProbeError
 
 DATABASE = "sbtest"
@@ -65,31 +65,24 @@ class Server:
 
     @contextlib.contextmanager
     def cursor(self, database: str | None = None, timeout_s: float = 600.0) -> Iterator[Cursor]:
-        """A connection as root, for as long as the block; raises pymysql.MySQLError if the server refuses."""
-        connection: Any = pymysql.connect(
-            unix_socket=str(self.place.socket),
-            user="root",
-            password="",
-            database=database,
-            charset="latin1",
-            ssl_disabled=True,
-            autocommit=True,
-            connect_timeout=10,
-            read_timeout=timeout_s,
-        )
-        with connection, connection.cursor() as cursor:
+        """A connection as root, for as long as the block; what the server says may raise any Exception."""
+        with talk(self.place.socket, database, timeout_s) as cursor:
             yield cursor
 
     @contextlib.contextmanager
     def old_snapshot(self) -> Iterator[None]:
         """Keep a read view open for as long as the block: meanwhile nothing may be purged, so how far the purge threads
         have come decides nothing (which undo pages are free to use again, say). Raises ProbeError."""
-        try:
-            with self.cursor(timeout_s=_DAY_S) as cursor:
+        with contextlib.ExitStack() as stack:
+            with self._asking("START TRANSACTION"):
+                cursor = stack.enter_context(self.cursor(timeout_s=_DAY_S))
                 cursor.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+            try:
                 yield
-        except (pymysql.MySQLError, OSError) as error:
-            raise self.failure(f"START TRANSACTION: {error}") from error
+            finally:
+                # What it says when we leave matters to nobody.
+                with contextlib.suppress(Exception):
+                    stack.close()
 
     def variables(self) -> dict[str, str]:
         """SHOW GLOBAL VARIABLES; raises ProbeError if the server refuses."""
@@ -100,22 +93,24 @@ class Server:
         return self._named("SHOW GLOBAL STATUS")
 
     def _named(self, statement: str) -> dict[str, str]:
-        try:
-            with self.cursor() as cursor:
-                cursor.execute(statement)
-                return {str(name): str(value) for name, value in cursor.fetchall()}
-        except (pymysql.MySQLError, OSError) as error:
-            raise self.failure(f"{statement}: {error}") from error
+        with self._asking(statement), self.cursor() as cursor:
+            cursor.execute(statement)
+            return {str(name): str(value) for name, value in cursor.fetchall()}
 
     def execute(self, statements: Sequence[str], database: str | None = DATABASE) -> None:
         """Run statements for their effect; raises ProbeError if one fails."""
+        with self._asking(statements[0] if len(statements) == 1 else "SQL"), self.cursor(database) as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+                cursor.fetchall()
+
+    @contextlib.contextmanager
+    def _asking(self, what: str) -> Iterator[None]:
+        """For a block in which nothing can go wrong but what the server says: raises ProbeError if that is so."""
         try:
-            with self.cursor(database) as cursor:
-                for statement in statements:
-                    cursor.execute(statement)
-                    cursor.fetchall()
-        except (pymysql.MySQLError, OSError) as error:
-            raise self.failure(f"{statements[0] if len(statements) == 1 else 'SQL'}: {error}") from error
+            yield
+        except Exception as error:
+            raise self.failure(f"{what}: {told(error)}") from error
 
     def rest(self, patience_s: float = 5.0) -> None:
         """Wait until no thread has anything to do, or at most so long.
@@ -171,11 +166,11 @@ class Server:
             if not self.place.socket.exists():
                 continue
             try:
-                with self.cursor() as cursor:
+                with self.cursor(timeout_s=max(1.0, limit - time.monotonic())) as cursor:
                     cursor.execute("SELECT 1")
                     return
-            except (pymysql.MySQLError, OSError) as error:
-                refusal = str(error)
+            except Exception as error:
+                refusal = told(error)
         last = refusal or telling_line(self._printed())
         raise ProbeError(f"the server does not answer after {patience_s:.0f} s: {last}", self.place.log)
 
