@@ -115,8 +115,10 @@ def _make(path: Path) -> None:
             if not path.stat().st_size:
                 raise ValueError("the file is empty")
             return
+        # Nobody else makes one now: these are of killed ones.
+        for left in path.parent.glob(f".{path.name}-*"):
+            left.unlink(missing_ok=True)
         fresh = path.with_name(f".{path.name}-{os.getpid()}")
-        fresh.unlink(missing_ok=True)
         connection = connect(fresh)
         try:
             schema.migrate(connection)

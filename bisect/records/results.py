@@ -88,6 +88,10 @@ class FinishedBuild(Protocol):
     def sandbox(self) -> str:
         """What it was made in; `none` if nothing kept it from the rest of the host."""
 
+    @property
+    def origin(self) -> str:
+        """The identity of the clone that it was made from; empty if that is not known."""
+
 
 class FinishedProbe(Protocol):
     """What one probe measured, as in workloads.probe.Samples."""

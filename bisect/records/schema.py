@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 BISECTIONS = """
 CREATE TABLE IF NOT EXISTS bisections (
@@ -55,7 +56,8 @@ CREATE TABLE IF NOT EXISTS builds (
     log VARCHAR NOT NULL,
     code VARCHAR NOT NULL DEFAULT '',
     objects BLOB,
-    sandbox VARCHAR NOT NULL DEFAULT 'none'
+    sandbox VARCHAR NOT NULL DEFAULT 'none',
+    origin VARCHAR NOT NULL DEFAULT ''
 )
 """
 
@@ -271,6 +273,36 @@ def _add_sandbox(connection: sqlite3.Connection) -> None:
         connection.execute("ALTER TABLE builds ADD COLUMN sandbox VARCHAR NOT NULL DEFAULT 'none'")
 
 
+_MADE = """
+SELECT json_extract(bisections.question, '$.repository') AS repository, uses.build
+FROM uses JOIN bisections ON bisections.id = uses.bisection WHERE uses.made
+UNION ALL SELECT json_extract(comparisons.asked, '$.repository'), used.build
+FROM comparison_uses AS used JOIN comparisons ON comparisons.id = used.comparison WHERE used.made
+"""
+
+
+def _add_origin(connection: sqlite3.Connection) -> None:
+    """A build's origin is the clone of whoever had it made, if that is still where it was; else it stays unknown."""
+    if "origin" not in _columns(connection, "builds"):
+        connection.execute("ALTER TABLE builds ADD COLUMN origin VARCHAR NOT NULL DEFAULT ''")
+    known: dict[str, str] = {}
+    for repository, build in connection.execute(_MADE).fetchall():
+        if repository not in known:
+            known[repository] = _identity_at(repository)
+        connection.execute("UPDATE builds SET origin = ? WHERE id = ?", (known[repository], build))
+
+
+def _identity_at(repository: str) -> str:
+    # Only a store that is migrated needs it, and every command loads this module.
+    from cpubisect.base.errors import UserError
+    from cpubisect.base.git.clone import find_clone
+
+    try:
+        return find_clone(Path(repository)).identity
+    except (UserError, OSError, ValueError):
+        return ""
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _create_all,
     _attributed_and_suspects,
@@ -283,6 +315,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _add_objects,
     _add_comparisons,
     _add_sandbox,
+    _add_origin,
 )
 """Applied in order, each once; the count of those applied is SQLite's `user_version`. Append, never edit."""
 

@@ -41,7 +41,8 @@ class Repair(Plain):
 @dataclass(frozen=True)
 class BuildRow:
     """A finished build as stored; `artifact` is its digest, None unless built; `recipe` is plain data of whichever
-    program made it; `sandbox` is what it was made in, or `none`; else as in builders.build.BuildResult."""
+    program made it; `sandbox` is what it was made in, or `none`; `origin` is the identity of the clone that it
+    was made from, empty if that is not known; else as in builders.build.BuildResult."""
 
     id: int
     sha: str
@@ -60,6 +61,7 @@ class BuildRow:
     compiled: tuple[str, ...]
     code: str
     sandbox: str = "none"
+    origin: str = ""
 
     @property
     def same_as(self) -> str:
@@ -254,6 +256,7 @@ class Store(Database):
             "log": str(result.log),
             "code": result.code,
             "sandbox": str(result.sandbox),
+            "origin": result.origin,
         }
         with self.writing() as connection:
             build = insert(connection, "builds", values)
@@ -274,20 +277,35 @@ class Store(Database):
                 (bisection, build),
             )
 
-    def builds_of_recipe(self, recipe_key: str) -> list[BuildRow]:
-        """Finished builds of a recipe, newest first."""
-        rows = self.read(f"SELECT {_BUILD} FROM builds WHERE recipe_key = ? ORDER BY id DESC", recipe_key)
+    def builds_of_recipe(self, bisection: int, recipe_key: str, origin: str) -> list[BuildRow]:
+        """Finished builds of a recipe that a bisection of the clone `origin` may use, newest first."""
+        rows = self.read(
+            f"SELECT {_BUILD} FROM builds WHERE recipe_key = ? AND {self._usable} ORDER BY id DESC",
+            recipe_key,
+            origin,
+            bisection,
+        )
         return [BuildRow.read(row) for row in rows]
 
-    def artifacts_of(self, engine: str, shas: Sequence[str]) -> list[tuple[str, str, str]]:
-        """Successful builds of some commits, from any bisection, as (sha, recipe key, artifact)."""
+    def artifacts_of(self, bisection: int, engine: str, shas: Sequence[str], origin: str) -> list[tuple[str, str, str]]:
+        """Successful builds of some commits that a bisection of the clone `origin` may use, whichever made them, as
+        (sha, recipe key, artifact)."""
         rows = self.read(
-            "SELECT DISTINCT sha, recipe_key, artifact FROM builds "
-            "WHERE engine = ? AND artifact IS NOT NULL AND sha IN (SELECT value FROM json_each(?))",
+            "SELECT DISTINCT sha, recipe_key, artifact FROM builds WHERE engine = ? AND artifact IS NOT NULL "
+            f"AND sha IN (SELECT value FROM json_each(?)) AND {self._usable}",
             engine,
             listed(shas),
+            origin,
+            bisection,
         )
         return [(row[0], row[1], row[2]) for row in rows]
+
+    @property
+    def _usable(self) -> str:
+        """The condition, with two parameters, that a build was made from a clone or, if nobody knows from which, for
+        whoever asks: what builds of one clone write is not read by another's."""
+        made = f"SELECT build FROM {self._of.uses} WHERE {self._of.owner} = ? AND made"
+        return f"CASE origin WHEN ? THEN 1 WHEN '' THEN builds.id IN ({made}) ELSE 0 END"
 
     def builds(
         self, bisection: int, shas: Collection[str] | None = None, build: int | None = None

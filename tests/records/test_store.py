@@ -96,13 +96,13 @@ def test_what_objects_were_made_from_comes_back(store: Store) -> None:
 
 def test_builds_are_shared_between_bisections_by_recipe(store: Store) -> None:
     first, second = begin(store), begin(store)
-    result = build_result("c0ffee")
+    result = replace(build_result("c0ffee"), origin="c10ne")
     build = store.add_build(first, result, "d1gest", 1.0)
-    assert [row.id for row in store.builds_of_recipe(result.recipe.key())] == [build.id]
+    assert [row.id for row in store.builds_of_recipe(second, result.recipe.key(), "c10ne")] == [build.id]
     store.use_build(second, build.id)
     store.use_build(second, build.id)
     assert [(row.id, made) for row, made in store.builds(second)] == [(build.id, False)]
-    assert store.builds_of_recipe("other") == []
+    assert store.builds_of_recipe(first, "other", "c10ne") == []
 
 
 def test_a_failed_probe_is_kept_with_its_reason(store: Store) -> None:
@@ -329,7 +329,7 @@ def test_more_commits_can_be_asked_for_than_sqlite_has_parameters(store: Store) 
     store.set_candidates(bisection, "main", [(shas[7], shas[7], "seventh"), ("0ther", "0ther", "other")])
     store.add_build(bisection, build_result(shas[7]), "d1gest", 1.0)
     assert places(store, bisection, shas) == {("main", shas[7]): (0, "seventh")}
-    assert [sha for sha, _, _ in store.artifacts_of("mysql", shas)] == [shas[7]]
+    assert [sha for sha, _, _ in store.artifacts_of(bisection, "mysql", shas, "")] == [shas[7]]
     assert [build.sha for build, _ in store.builds(bisection, shas)] == [shas[7]]
 
 
@@ -391,3 +391,11 @@ def test_the_lists_load_neither_statistics_nor_models() -> None:
         check=True,
     )
     assert told.stdout.strip() == "[]"
+
+
+def test_what_was_killed_while_it_made_a_store_leaves_nothing_behind(tmp_path: Path) -> None:
+    left = [tmp_path / f".store.sqlite-7{end}" for end in ("", "-wal", "-shm")]
+    for file in left:
+        file.write_text("half made")
+    Store(tmp_path / "store.sqlite").close()
+    assert not any(file.exists() for file in left)
