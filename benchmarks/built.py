@@ -3,9 +3,10 @@
     python benchmarks/built.py [--write] [HOME ...]
 
 Prints a Markdown table for each engine of every release that was tried in home directories, by default in
-$CPUBISECT_HOME: by release and compiler the newest build that compiled most anew, its repairs or the first error, its
-CPU seconds, how many compilations were made anew (the cache had the others), and thousands of instructions per query
-of each test with its own settings, the median of all probes of that release. `--write` puts them into docs/built.md.
+$CPUBISECT_HOME: by release and compiler the build that compiled most anew (of equals the last, in the order of
+homes), its repairs or the first error, its CPU seconds, how many compilations were made anew (the cache had the
+others), and thousands of instructions per query of each test with its own settings, the median of all probes of that
+release. `--write` puts them into docs/built.md.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from typing import Self
 from cpubisect.base.home import Home
 from cpubisect.base.metrics import INSTRUCTIONS
 from cpubisect.base.version import Version
+from cpubisect.builders.trees.idle import WITHOUT_OPTIMISATION
 from cpubisect.records import queries
 from cpubisect.records.comparisons import Comparisons
 from cpubisect.records.purpose import Purpose
@@ -27,14 +29,17 @@ PAGE = Path(__file__).resolve().parents[1] / "docs/built.md"
 BEGIN, END = "<!-- Written by a command: -->", "<!-- Up to here. -->"
 
 Key = tuple[str, str, str]
-"""Engine, release, and compiler with the variant, if it is not the ordinary one."""
+"""Engine or kind of build, release, and compiler with the variant, if it is not the ordinary one."""
 
 
 def key_of(build: BuildRow) -> Key:
-    """Whose row of a table a build belongs to."""
+    """Whose row of a table a build belongs to; where a matrix asked for no optimisation at all, of a table apart."""
     recipe = build.recipe
     variant = f" {recipe['variant']}" if recipe.get("variant") else ""
-    return recipe["engine"], recipe["version"], recipe["toolchain"]["name"] + variant
+    flags = [*recipe["options"], *recipe["cxxflags"]]
+    plain = any(WITHOUT_OPTIMISATION in flag.split() for flag in flags)
+    engine = recipe["engine"] + (", compiled without optimisation" if plain else "")
+    return engine, recipe["version"], recipe["toolchain"]["name"] + variant
 
 
 class Tried:
@@ -88,7 +93,7 @@ class Tried:
         yield "|---|---|--:|--:|---|" + "--:|" * len(tests)
         for key in keys:
             built = [build for build in self.builds[key] if build.artifact] or self.builds[key]
-            build = max(built, key=lambda build: (build.cache_misses, build.id))
+            build = max(reversed(built), key=lambda build: build.cache_misses)
             costs = [f"{median(found) / 1000:,.1f}" if (found := self.costs[key][test]) else "" for test in tests]
             compiled = f"{build.cache_misses} of {build.cache_misses + build.cache_hits}"
             yield "| " + " | ".join([*key[1:], f"{build.cpu_seconds:,.0f}", compiled, remarks(build), *costs]) + " |"

@@ -29,7 +29,7 @@ from cpubisect.base.process import Finished
 from cpubisect.base.tools import Header, Tool
 from cpubisect.builders.trees.configure_cache import STEERING, run_cmake
 from cpubisect.builders.trees.dependencies import Places, objects_of, prerequisites
-from cpubisect.builders.trees.idle import unoptimised
+from cpubisect.builders.trees.idle.ninja import unoptimised
 from cpubisect.builders.trees.precompiled import prefix, share_headers
 from cpubisect.builders.trees.shop import Builder, CommandFailed, Shop
 

@@ -6,11 +6,16 @@ from pathlib import Path
 from cpubisect.base.objects import ObjectFile
 from cpubisect.base.tools import Header, Tool
 from cpubisect.builders.trees.dependencies import Places, compiled_sources, objects_of
+from cpubisect.builders.trees.idle.makefile import idle_objects
 from cpubisect.builders.trees.precompiled import prefix, share_headers
 from cpubisect.builders.trees.progress import compile_lines
 from cpubisect.builders.trees.shop import Builder, Shop
 
 TARGET = "db_bench"
+
+_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+_IDLE = "bisect-idle.mk"
+_ARCHIVER = "bisect-idle-archiver"
 
 
 class MakeDbBench:
@@ -24,8 +29,14 @@ class MakeDbBench:
     headers: Sequence[Header] = (Header("gflags/gflags.h", "libgflags-dev", "RocksDB's db_bench"),)
 
     def configure(self, shop: Shop) -> None:
-        """There is nothing to configure: count the compilations to come, and see which headers they share."""
+        """There is nothing to configure: see which sources are idle and which headers are shared, and count the
+        compilations to come."""
         plan = self.plan(shop)
+        if idle := idle_objects(plan, shop.recipe.idle):
+            shop.write(shop.tree / _ARCHIVER, idle.archiver(shop.environment["AR"]))
+            (shop.tree / _ARCHIVER).chmod(0o755)
+            shop.write(shop.tree / _IDLE, idle.rules(TARGET))
+            plan = self.plan(shop)
         shop.compiles.expected = compile_lines(plan)
         if shop.shares_headers:
             share_headers(shop, plan, shop.tree, shop.tree)
@@ -58,12 +69,17 @@ class MakeDbBench:
         return shop.run(command, extra_environment=self._environment(shop), silent=True).output
 
     def _command(self, shop: Shop, how: str) -> list[str]:
-        environment = shop.environment
+        tools = {name: shop.environment[name] for name in ("CC", "CXX", "AR", "RANLIB")}
+        read: list[str] = []
+        if shop.has(shop.tree / _IDLE):
+            tools["AR"] = str(shop.tree / _ARCHIVER)
+            read = ["-f", next(name for name in _MAKEFILES if shop.has(shop.tree / name)), "-f", _IDLE]
         return [
             "make",
             how,
+            *read,
             TARGET,
-            *(f"{name}={environment[name]}" for name in ("CC", "CXX", "AR", "RANLIB")),
+            *(f"{name}={program}" for name, program in tools.items()),
             *shop.options,
             f"EXTRA_CFLAGS={' '.join((*shop.cflags, '-MMD'))}",
             f"EXTRA_CXXFLAGS={' '.join((*shop.cxxflags, '-MMD'))}",

@@ -5,7 +5,6 @@ All of this is pure: it reads what `make --dry-run` prints and says what to comp
 
 import hashlib
 import posixpath
-import re
 import shlex
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -13,12 +12,10 @@ from itertools import groupby
 from pathlib import Path
 
 from cpubisect.builders.repairs.diagnostics import Diagnostic, parse_diagnostics
-from cpubisect.builders.trees.plan import Compilation, commands, tidy
+from cpubisect.builders.trees.plan import Compilation, archived, commands, tidy
 
 FEWEST = 4
 """Sources of a chunk at least, on average: fewer share too little."""
-
-_ARCHIVING = re.compile(r"-?[a-zA-Z]*[rq][a-zA-Z]*")
 
 
 @dataclass(frozen=True)
@@ -54,15 +51,13 @@ class Chunk:
 
 def library_objects(plan: str, target: str) -> frozenset[str]:
     """The objects that make up the target's library: those put into archives, or else those it is linked from."""
-    archived: set[str] = set()
+    if archives := archived(plan):
+        return frozenset[str]().union(*archives.values())
     linked: set[str] = set()
     for argv in commands(plan):
-        objects = {tidy(word) for word in argv if word.endswith(".o")}
-        if len(argv) > 2 and _ARCHIVING.fullmatch(argv[1]) and argv[2].endswith(".a"):
-            archived |= objects
-        elif "-c" not in argv and "-o" in argv[:-1] and tidy(argv[argv.index("-o") + 1]) == target:
-            linked |= objects
-    return frozenset(archived or linked)
+        if "-c" not in argv and "-o" in argv[:-1] and tidy(argv[argv.index("-o") + 1]) == target:
+            linked |= {tidy(word) for word in argv if word.endswith(".o")}
+    return frozenset(linked)
 
 
 def chunks(compiled: Iterable[Compilation], count: int) -> list[Chunk]:

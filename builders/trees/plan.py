@@ -1,11 +1,13 @@
 """The compiler commands in a plan: what `make --dry-run` and `ninja -t commands` print. All of this is pure."""
 
 import posixpath
+import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 _CXX = (".cc", ".cpp", ".cxx", ".C")
+_ARCHIVING = re.compile(r"-?[a-zA-Z]*[rq][a-zA-Z]*")
 _SEPARATORS = frozenset({"&&", "||", ";", "|"})
 
 
@@ -35,6 +37,16 @@ def compilations(plan: str) -> list[Compilation]:
         sources = [word for word in argv if word.endswith(_CXX)]
         if "-c" in argv and "-o" in argv[:-1] and len(sources) == 1:
             found.append(Compilation(argv, tidy(sources[0]), tidy(argv[argv.index("-o") + 1])))
+    return found
+
+
+def archived(plan: str) -> dict[str, frozenset[str]]:
+    """The objects that a plan puts into each archive."""
+    found: dict[str, frozenset[str]] = {}
+    for argv in commands(plan):
+        if len(argv) > 2 and _ARCHIVING.fullmatch(argv[1]) and argv[2].endswith(".a"):
+            objects = frozenset(tidy(word) for word in argv[3:] if word.endswith(".o"))
+            found[tidy(argv[2])] = found.get(tidy(argv[2]), frozenset()) | objects
     return found
 
 

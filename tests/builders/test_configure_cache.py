@@ -1,6 +1,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -120,24 +121,23 @@ def test_the_second_tree_makes_no_check_and_gets_the_same_header(yard: Yard) -> 
     assert len(list(yard.kept.glob("*"))) == 1
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"files": {**TREE, "cmake/own.cmake": "check_symbol_exists(FOPEN_MAX stdio.h HAVE_BUFSIZ)\n"}},
-        {"files": {**TREE, "deep/CMakeLists.txt": "message(hello)\n"}},
-        {"files": {**TREE, "config.h.in": TREE["config.h.in"] + "/* more */\n"}},
-        {"edited": {"cmake/own.cmake": "check_symbol_exists(NOWHERE stdio.h HAVE_BUFSIZ)\n"}},
-        {"arguments": ("-DCMAKE_C_FLAGS=-O1",)},
-        {"environment": {"CFLAGS": "-O1"}},
-        {"toolchain": TOOLCHAINS[-1]},
-    ],
-    ids=["cmake file", "new list", "template", "edit", "flags", "environment", "toolchain"],
-)
-def test_what_may_decide_a_check_makes_another_key(yard: Yard, change: dict[str, object]) -> None:
+CHANGES: dict[str, dict[str, Any]] = {
+    "cmake file": {"files": {**TREE, "cmake/own.cmake": "check_symbol_exists(FOPEN_MAX stdio.h HAVE_BUFSIZ)\n"}},
+    "new list": {"files": {**TREE, "deep/CMakeLists.txt": "message(hello)\n"}},
+    "template": {"files": {**TREE, "config.h.in": TREE["config.h.in"] + "/* more */\n"}},
+    "edit": {"edited": {"cmake/own.cmake": "check_symbol_exists(NOWHERE stdio.h HAVE_BUFSIZ)\n"}},
+    "flags": {"arguments": ("-DCMAKE_C_FLAGS=-O1",)},
+    "environment": {"environment": {"CFLAGS": "-O1"}},
+    "toolchain": {"toolchain": TOOLCHAINS[-1]},
+}
+
+
+def test_what_may_decide_a_check_makes_another_key(yard: Yard) -> None:
     yard.configure()
-    arguments = change.pop("arguments", ())
-    files = change.pop("files", TREE)
-    assert not reused(yard.configure(files, *arguments, **change)[1])  # type: ignore[arg-type, misc]
+    for name, change in CHANGES.items():
+        other = {key: value for key, value in change.items() if key not in ("arguments", "files")}
+        _, log = yard.configure(change.get("files", TREE), *change.get("arguments", ()), **other)
+        assert not reused(log), name
 
 
 def test_what_lies_where_an_argument_points_to_counts(yard: Yard, tmp_path: Path) -> None:
@@ -151,26 +151,17 @@ def test_what_lies_where_an_argument_points_to_counts(yard: Yard, tmp_path: Path
     assert not reused(yard.configure(TREE, argument)[1])
 
 
-@pytest.mark.parametrize(
-    "damage", ["", "{}", "[1]", '{"key": 1, "checks": [[1]], "digest": ""}', "half", "value", "key"]
-)
-def test_a_damaged_or_foreign_file_is_not_read(yard: Yard, damage: str) -> None:
+def test_a_damaged_or_foreign_file_is_not_read(yard: Yard) -> None:
     header, _ = yard.configure()
     (file,) = yard.kept.iterdir()
     text = file.read_text()
-    kept = json.loads(text)
-    if damage == "half":
-        text = text[: len(text) // 2]
-    elif damage == "value":
-        text = text.replace('"8"', '"4"')
-    elif damage == "key":
-        text = text.replace(kept["key"], "0" * 64)
-    else:
-        text = damage
-    file.write_text(text)
-    again, log = yard.configure()
-    assert not reused(log)
-    assert again == header
+    foreign = ["", "{}", "[1]", '{"key": 1, "checks": [[1]], "digest": ""}']
+    damaged = [text[: len(text) // 2], text.replace('"8"', '"4"'), text.replace(json.loads(text)["key"], "0" * 64)]
+    for written in (*foreign, *damaged):
+        file.write_text(written)
+        again, log = yard.configure()
+        assert not reused(log), written
+        assert again == header
     assert reused(yard.configure()[1])
 
 

@@ -1,16 +1,10 @@
-"""Sources of which no probe runs anything, compiled without optimisation: in `build.ninja`, the plan that cmake makes.
-
-All of this is pure. A linker takes the first of equal inline functions and template instances that it meets. So that it
-never takes one that was not optimised where there is another, the objects of such sources leave their archives and are
-linked last; the archives follow once more, for what only those objects need.
-"""
+"""Idle sources in `build.ninja`, the plan that cmake makes."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
-WITHOUT_OPTIMISATION = "-O0"
+from cpubisect.builders.trees.idle import WITHOUT_OPTIMISATION, is_idle
 
 _EDGE = re.compile(r"^build (?P<outputs>[^:]+): (?P<rule>\S+) ?(?P<inputs>.*)$")
 _FLAGS = re.compile(r"^(  FLAGS = .*)$", re.MULTILINE)
@@ -52,10 +46,9 @@ def _idle_object(paragraph: str, tree: str, idle: Sequence[str]) -> str | None:
     """The object that a paragraph compiles, if its source is an idle one."""
     for edge in _edges(paragraph):
         source = edge["inputs"].split(" ")[0]
-        if edge["outputs"].endswith(".o") and PurePosixPath(source).is_relative_to(tree):
-            path = str(PurePosixPath(source).relative_to(tree))
-            if any(fnmatchcase(path, form) for form in idle):
-                return edge["outputs"]
+        path = PurePosixPath(source)
+        if edge["outputs"].endswith(".o") and path.is_relative_to(tree) and is_idle(str(path.relative_to(tree)), idle):
+            return edge["outputs"]
     return None
 
 
@@ -79,8 +72,11 @@ def _linked_last(line: str, objects: Sequence[str]) -> str:
     """A line of the edge that links the target: its inputs, or what it hands to the linker."""
     libraries = line.removeprefix("  LINK_LIBRARIES = ")
     if libraries != line:
-        archives = dict.fromkeys(word for word in libraries.split() if word.endswith(_ARCHIVE))
-        return " ".join([line, *objects, "-Wl,--start-group", *archives, "-Wl,--end-group"])
+        words = libraries.split()
+        archives = dict.fromkeys(word for word in words if word.endswith(_ARCHIVE))
+        # With --as-needed, Debian's default, what only the idle objects need was left out before them.
+        shared = dict.fromkeys(word for word in words if ".so" in PurePosixPath(word).name or word.startswith("-l"))
+        return " ".join([line, *objects, "-Wl,--start-group", *archives, "-Wl,--end-group", *shared])
     if not _EDGE.match(line):
         return line
     explicit, bar, order_only = line.partition(" || ")

@@ -5,13 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from cpubisect.builders.trees.idle import WITHOUT_OPTIMISATION, unoptimised
+from cpubisect.builders.trees.idle import WITHOUT_OPTIMISATION
+from cpubisect.builders.trees.idle.ninja import unoptimised
 
 FILES = {
     "CMakeLists.txt": """
         cmake_minimum_required(VERSION 3.10)
         project(server CXX)
+        add_library(near SHARED near.cc)
+        find_library(maths m)
         add_library(far STATIC far.cc)
+        target_link_libraries(far near ${maths})
         add_library(own STATIC sql/map.cc sql/query.cc)
         target_link_libraries(own far)
         add_library(another STATIC sql/query.cc another.cc)
@@ -25,12 +29,14 @@ FILES = {
         #define OPTIMISED 0
         #endif
         template <int which> __attribute__((noinline)) int shared() { return OPTIMISED; }
-        int map(), query(), far(), map_alone();
+        int map(), query(), far(), near();
     """,
     # The first object of its archive, and the only one that needs the other archive.
     "sql/map.cc": '#include "../shared.h"\nint map() { return OPTIMISED + 10 * shared<1>() + far(); }\n',
     "sql/query.cc": '#include "../shared.h"\nint query() { return OPTIMISED + 10 * shared<1>(); }\n',
-    "far.cc": '#include "shared.h"\nint far() { return 100 * OPTIMISED; }\n',
+    # The only one that needs the shared library.
+    "far.cc": '#include "shared.h"\nint far() { return 100 * OPTIMISED + near(); }\n',
+    "near.cc": '#include "shared.h"\nint near() { return 0; }\n',
     "another.cc": "int another() { return 0; }\n",
     "main.cc": '#include "shared.h"\n#include <cstdio>\nint main() { std::printf("%d %d", map(), query()); }\n',
 }

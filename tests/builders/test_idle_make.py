@@ -1,0 +1,81 @@
+"""Idle sources of engines that are made by make: whole builds of a small one, an archive of which has two sources that
+share a template."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from small_trees import commit, recipe_for, settings_in
+
+from cpubisect.builders.carry import carry_out
+from cpubisect.builders.rocksdb import BUILDER
+from cpubisect.builders.trees.idle.makefile import idle_objects
+
+FILES = {
+    "Makefile": """\
+CXXFLAGS += $(EXTRA_CXXFLAGS) -O1
+LDFLAGS += -lz
+OWN = sql/map.o sql/query.o
+FAR = far.o
+
+%.o: %.cc
+\t$(CXX) $(CXXFLAGS) -c $< -o $@
+libfar.a: $(FAR)
+\trm -f $@; $(AR) rcs $@ $(FAR)
+libown.a: $(OWN)
+\t$(AR) $(ARFLAGS) $@ $(OWN:%=./%)
+db_bench: main.o libown.a libfar.a
+\t$(CXX) main.o -L. -lown -lfar -o $@ $(LDFLAGS)
+""",
+    "shared.h": """
+#ifdef __OPTIMIZE__
+#define OPTIMISED 1
+#else
+#define OPTIMISED 0
+#endif
+template <int which> __attribute__((noinline)) int shared() { return OPTIMISED; }
+int map(), query(), far();
+""",
+    "sql/map.cc": '#include "../shared.h"\nint map() { return OPTIMISED + 10 * shared<1>() + far(); }\n',
+    "sql/query.cc": '#include "../shared.h"\nint query() { return OPTIMISED + 10 * shared<1>(); }\n',
+    # The only one that needs the shared library.
+    "far.cc": '#include "shared.h"\n#include <zlib.h>\nint far() { return 100 * OPTIMISED + !zlibVersion()[0]; }\n',
+    "main.cc": '#include "shared.h"\n#include <cstdio>\nint main() { std::printf("%d %d", map(), query()); }\n',
+}
+
+
+@pytest.mark.parametrize(
+    ("idle", "expected"),
+    [
+        ((), "111 11"),
+        (("sql/none.cc",), "111 11"),
+        # What both have is the optimised one's, and what is needed by the idle one alone is still found.
+        (("sql/map.cc",), "110 11"),
+        (("sql/m*.cc",), "110 11"),
+        (("sql/query.cc",), "111 10"),
+        (("far.cc",), "11 11"),
+        (("sql/*.cc",), "100 0"),
+        (("main.cc",), "111 11"),
+    ],
+)
+@pytest.mark.parametrize("precompiled", [False, True])
+def test_only_what_is_idle_is_not_optimised(
+    tmp_path: Path, idle: tuple[str, ...], expected: str, precompiled: bool
+) -> None:
+    recipe = recipe_for(commit(tmp_path / "clone", FILES), idle=idle, precompiled=precompiled)
+    result = carry_out(recipe, BUILDER, tmp_path / "clone", tmp_path / "work", settings_in(tmp_path))
+    assert result.output is not None, result.log.read_text()
+    assert subprocess.run([result.output / "db_bench"], check=True, capture_output=True, text=True).stdout == expected
+
+
+def test_what_is_linked_without_an_archive_is_none() -> None:
+    plan = "g++ -c map.cc -o map.o\ng++ -c query.cc -o ./query.o\nar rcs lib.a ./query.o\ng++ map.o lib.a -o db_bench\n"
+    found = idle_objects(plan, ("*.cc",))
+    assert found is not None
+    assert (found.objects, found.archives) == (("query.o",), ("lib.a",))
+    assert idle_objects(plan, ("map.cc",)) is None
+
+
+def test_an_object_whose_name_make_or_a_shell_would_read_otherwise_is_none() -> None:
+    plan = "g++ -c 'a b.cc' -o 'a b.o'\ng++ -c '$x.cc' -o '$x.o'\nar rcs lib.a 'a b.o' '$x.o'\n"
+    assert idle_objects(plan, ("*",)) is None
