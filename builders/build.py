@@ -153,7 +153,8 @@ class BuildResult:
     this build; `compiled` are the source files and headers, relative to the tree, that the target is made from
     (empty if the build system does not tell), `objects` what each of its object files is made from and, if it was
     compiled, in what time; `code` is the digest of what it loads without what its commit stamps into
-    it (`code.code_digest`), empty unless built; `sandbox` is what it was made in; times are in seconds.
+    it (`code.code_digest`), empty unless built; `sandbox` is what it was made in, `origin` the identity
+    of the clone that it was made from, empty if there was no checkout; times are in seconds.
     """
 
     recipe: Recipe
@@ -171,6 +172,7 @@ class BuildResult:
     objects: Mapping[str, ObjectFile] = field(default_factory=dict)
     code: str = ""
     sandbox: Kind = Kind.NONE
+    origin: str = ""
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,9 @@ class BuildSettings:
     (`/mysql-test/suite/`) that no build reads: they are not checked out; `bundled` are directories (`/extra/*/`) with a
     library each that comes with the tree, beside those that are known by their form; `libraries` is where those are
     kept that no tree carries; repairs of a tree may take as long as `repair_builds` builds of it (`repairs/budget.py`
-    says what counts); `sandbox` is what commands of the build run in."""
+    says what counts); `sandbox` is what commands of the build run in. `origin` is what the repository is known by where
+    it is only a copy: repositories share no compiler cache in a sandbox; `shared_cache` is the
+    address of one that hosts share (`trees/shared.py`), empty if there is none."""
 
     ccache_dir: Path
     patches_dir: Path
@@ -192,3 +196,5 @@ class BuildSettings:
     libraries: Path = Path("libraries")
     repair_builds: float = 2.0
     sandbox: Kind = Kind.NONE
+    origin: str = ""
+    shared_cache: str = ""

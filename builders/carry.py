@@ -1,15 +1,17 @@
 """Carries a recipe out: from a clone and a commit to a directory with what a probe needs, or the reason why not."""
 
+import contextlib
 import errno
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from cpubisect.base.disk.space import is_scarce
 from cpubisect.base.objects import ObjectFile
 from cpubisect.base.process import Finished
 from cpubisect.base.sandbox import inside
@@ -26,15 +28,16 @@ from cpubisect.builders.recipes.toolchain import (
 from cpubisect.builders.repairs.budget import Budget, told, whole_build_s
 from cpubisect.builders.repairs.diagnostics import classify, telling_line, without_lines
 from cpubisect.builders.repairs.repair import Change, Repairer
-from cpubisect.builders.trees.cache import KEPT, ApartCache
+from cpubisect.builders.trees import shared
+from cpubisect.builders.trees.cache import ApartCache
 from cpubisect.builders.trees.code import code_digest, spans_of
 from cpubisect.builders.trees.compilations import timed
 from cpubisect.builders.trees.linker import LINKERS, PROGRAM
+from cpubisect.builders.trees.relay import Redis, relay
 from cpubisect.builders.trees.shop import Builder, CommandFailed, Shop
 from cpubisect.builders.trees.source import SourceTree, checked_out
 
 _MOST_ROUNDS = 60
-_FULL_DISK_BYTES = 1 << 20
 _LOCALE = "C.UTF-8"
 _PRIVATE = ("HOME", "TMPDIR")
 
@@ -96,6 +99,7 @@ class Job:
     unrepaired: Finished | None = None
     settled: str = ""
     repairer: Repairer | None = None
+    origin: str = ""
 
     def carry_out(self, repository: Path) -> None:
         """All of it, from the checkout on; raises UserError if the commit, a patch or ccache is not there."""
@@ -107,7 +111,9 @@ class Job:
             self.progress("checking out")
             where = self.work / "trees"
             with checked_out(repository, self.recipe.commit, where, self.settings.unread) as tree:
-                self._build(tree)
+                self.origin = self.settings.origin or tree.origin
+                with self._cache(tree) as cache:
+                    self._build(tree, cache)
         except CommandFailed as failure:
             self.fail(failure.finished)
         except inside.Outside as refused:
@@ -124,13 +130,27 @@ class Job:
             else:
                 raise
 
-    def _build(self, tree: SourceTree) -> None:
-        """Everything between the checkout and the end of the tree; sets the outcome, raises OSError."""
-        own = tree.place / "cache"
+    @contextlib.contextmanager
+    def _cache(self, tree: SourceTree) -> Iterator[ApartCache | None]:
+        """The compiler cache of a build in a sandbox, with what hosts share, while it lasts; None without a sandbox."""
+        settings, own = self.settings, tree.place / "cache"
         own.mkdir()
-        stats_log = own / "stats.log"
-        confining = self.settings.sandbox is Kind.BUBBLEWRAP
-        cache = ApartCache.of(self.settings.ccache_dir.resolve(), tree.origin, own) if confining else None
+        if settings.sandbox is not Kind.BUBBLEWRAP:
+            yield None
+            return
+        url = settings.shared_cache
+        shared.check_confined(url)
+        directory = shared.folder(url) if shared.kind_of(url) == shared.FILE else None
+        cache = ApartCache.of(settings.ccache_dir.resolve(), self.origin, own, directory)
+        if shared.kind_of(url) == shared.REDIS:
+            with relay(Redis.at(url), cache.identity) as place:
+                yield replace(cache, relayed=place)
+        else:
+            yield cache
+
+    def _build(self, tree: SourceTree, cache: ApartCache | None) -> None:
+        """Everything between the checkout and the end of the tree; sets the outcome, raises OSError."""
+        stats_log = tree.place / "cache" / "stats.log"
         environment = _environment(self.recipe, self.settings, tree, stats_log)
         sandbox = None
         if cache:
@@ -168,8 +188,8 @@ class Job:
             if cache:
                 cache.keep()
                 cache.trim()
-            if inside.is_file(stats_log, own):
-                lines = inside.read_text(stats_log, own).splitlines()
+            if inside.is_file(stats_log, stats_log.parent):
+                lines = inside.read_text(stats_log, stats_log.parent).splitlines()
                 self.hits, self.misses = cache_counts(lines)
                 self.objects = timed(self.objects, tree.path, missed_sources(lines), self.compiling, shop.settings.jobs)
 
@@ -251,7 +271,7 @@ class Job:
     def fail(self, finished: Finished, tree: Path | None = None) -> None:
         """Take down why a command ended the build."""
         self.outcome = classify(finished.output, returncode=finished.returncode, timed_out=finished.timed_out)
-        if self.outcome is Outcome.FAILED and tree and shutil.disk_usage(tree).free < _FULL_DISK_BYTES:
+        if self.outcome is Outcome.FAILED and tree and is_scarce(tree):
             self.outcome = Outcome.OUT_OF_DISK
         line = self._failure(finished)
         self.first_error = line.replace(f"{tree}/", "") if tree else line
@@ -287,6 +307,7 @@ class Job:
             objects=self.objects,
             code=self.code,
             sandbox=self.settings.sandbox,
+            origin=self.origin,
         )
 
 
@@ -306,7 +327,7 @@ def _sandbox(recipe: Recipe, settings: BuildSettings, tree: SourceTree, cache: A
     return confined(
         writable=(tree.path, *(tree.place / name.lower() for name in _PRIVATE), cache.own),
         readable=(*libraries, linkers),
-        named=((cache.kept, KEPT),),
+        named=cache.named,
         programs=programs,
     )
 
@@ -327,6 +348,7 @@ def _environment(recipe: Recipe, settings: BuildSettings, tree: SourceTree, stat
         **{name: str(directory) for name, directory in private.items()},
         **compiler_environment(recipe.toolchain, "ccache"),
         **cache_environment(settings.ccache_dir.resolve(), tree.path, stats_log, tree.commit_time()),
+        **({"CCACHE_REMOTE_STORAGE": settings.shared_cache} if settings.shared_cache else {}),
         **recipe.environment,
     }
 

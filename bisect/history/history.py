@@ -76,6 +76,11 @@ class History:
         """Where the clone is."""
         return self._repository.path
 
+    @property
+    def identity(self) -> str:
+        """What the clone is known by wherever what was made of it is kept: builds, compiler caches."""
+        return self._repository.identity
+
     def detect_engine(self, engines: Sequence[Engine]) -> Engine:
         """Find the engine by its version files in the tree of HEAD (without one: of the first branch), and use it from
         now on. Of several that fit, as a fork and what it came from do, the one that asks most of a file wins, then the

@@ -42,6 +42,11 @@ class Repository:
         if not self.heads():
             raise UserError(f"{path} holds no commits", "name a clone with history")
 
+    @property
+    def identity(self) -> str:
+        """What the clone is known by; see `Clone.identity`."""
+        return self._clone.identity
+
     def run(self, *arguments: str, stdin: Iterable[str] = (), or_nothing: bool = False) -> bytes:
         """The output of one git command, fed the lines of `stdin`.
 

@@ -12,18 +12,18 @@ ccache calls all that remote storage, which can be read-only, and has no local o
 """
 
 import contextlib
-import hashlib
 import os
 import re
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
 from cpubisect.base.errors import UserError
 from cpubisect.base.process import run
+from cpubisect.builders.trees.relay import SOCKET
 
 SHELVES = 8
 """So many entries by one name are kept; each is one more look of ccache at the disk, some microseconds."""
@@ -37,8 +37,8 @@ LARGEST_BYTES = 256 << 20
 OLDEST = (4, 7)
 """The release of ccache that can do without local storage."""
 
-KEPT = Path("/compiler-cache")
-"""Where a build finds what is kept."""
+KEPT, SHARED = Path("/compiler-cache"), Path("/shared-compiler-cache")
+"""Where a build finds what is kept, and what hosts share."""
 
 _ENTRY = re.compile(r"[0-9a-z]{2}/[0-9a-z]{8,80}")
 _RELEASE = re.compile(r"ccache version (\d+)\.(\d+)")
@@ -55,20 +55,25 @@ def problem() -> str:
 
 @dataclass(frozen=True)
 class ApartCache:
-    """The cache of one build: `kept` is the directory of its repository, `own` what it makes."""
+    """The cache of one build: `kept` is the directory of its repository, `own` what it makes; `shared` is the
+    repository's directory in a folder that hosts share, `relayed` the directory of the socket that leads to what they
+    share otherwise (`relay.py`); None if there is none."""
 
     kept: Path
     own: Path
+    shared: Path | None = None
+    relayed: Path | None = None
     _seen: set[tuple[str, int, int]] = field(default_factory=set, repr=False)
 
     @classmethod
-    def of(cls, ccache_dir: Path, origin: str, own: Path) -> "ApartCache":
-        """For a build of a clone whose objects are at `origin`; makes the directories. It is known by that place: who
-        has the same history in another clone may have other commits there too. Raises UserError if it cannot."""
-        known = hashlib.sha256(os.fsencode(os.path.realpath(origin))).hexdigest()[:16]
-        cache = cls(ccache_dir.with_name(f"{ccache_dir.name}-apart") / known, own)
+    def of(cls, ccache_dir: Path, origin: str, own: Path, shared: Path | None = None) -> "ApartCache":
+        """For a build of the clone whose identity is `origin`, with a folder that hosts share if there is one; makes
+        the directories. Who has the same history in another clone may have other commits there too. Raises UserError
+        if it cannot."""
+        kept = ccache_dir.with_name(f"{ccache_dir.name}-apart") / origin
+        cache = cls(kept, own, shared / origin if shared else None)
         try:
-            for directory in (own, *cache.shelves):
+            for directory in (own, *cache.shelves, *cache.shared_shelves):
                 directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(
@@ -82,6 +87,17 @@ class ApartCache:
         return [self.kept / str(number) for number in range(SHELVES)]
 
     @property
+    def shared_shelves(self) -> list[Path]:
+        """The directories of `shared`; none if there is none."""
+        return [self.shared / str(number) for number in range(SHELVES)] if self.shared else []
+
+    @property
+    def named(self) -> tuple[tuple[Path, Path], ...]:
+        """What a build is shown, and where."""
+        others = ((place, SHARED) for place in (self.shared, self.relayed) if place)
+        return (self.kept, KEPT), *others
+
+    @property
     def identity(self) -> str:
         """What the repository is known by."""
         return self.kept.name
@@ -89,6 +105,8 @@ class ApartCache:
     def environment(self) -> dict[str, str]:
         """What makes ccache use it in a sandbox, where `kept` is at KEPT."""
         places = [f"file:{KEPT}/{shelf.name}|read-only" for shelf in self.shelves]
+        places += [f"file:{SHARED}/{shelf.name}|read-only" for shelf in self.shared_shelves]
+        places += [f"redis+unix:{SHARED}/{SOCKET}"] if self.relayed else []
         places.append(f"file:{quote(str(self.own / 'made'))}")
         return {
             "CCACHE_DIR": str(self.own),
@@ -102,10 +120,14 @@ class ApartCache:
         count = 0
         with contextlib.suppress(OSError):
             for name, content in self._made():
-                shelf = self._shelf_for(name, content)
+                shelf = _shelf_for(self.shelves, name, content)
                 if shelf is not None:
                     _place(shelf / name, content)
                     count += 1
+                # What others share may be gone for a while.
+                with contextlib.suppress(OSError):
+                    if shelf := _shelf_for(self.shared_shelves, name, content):
+                        _place(shelf / name, content)
         return count
 
     def trim(self, limit_bytes: int = LIMIT_BYTES) -> None:
@@ -148,15 +170,16 @@ class ApartCache:
             self._seen.add(seen)
             return opened.read(LARGEST_BYTES)
 
-    def _shelf_for(self, name: str, content: bytes) -> Path | None:
-        """Where an entry belongs; None if it is kept already, or there is no room by its name."""
-        for shelf in self.shelves:
-            try:
-                if (shelf / name).read_bytes() == content:
-                    return None
-            except FileNotFoundError:
-                return shelf
-        return None
+
+def _shelf_for(shelves: Sequence[Path], name: str, content: bytes) -> Path | None:
+    """Where an entry belongs; None if it is kept already, or there is no room by its name."""
+    for shelf in shelves:
+        try:
+            if (shelf / name).read_bytes() == content:
+                return None
+        except FileNotFoundError:
+            return shelf
+    return None
 
 
 def _place(path: Path, content: bytes) -> None:

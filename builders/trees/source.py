@@ -10,6 +10,7 @@ else, for builds that stamp its name and date into what they make: it has no fil
 """
 
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -17,12 +18,13 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from cpubisect.base.disk.scratch import remove_leftovers, scratch
+from cpubisect.base.disk.space import is_scarce
 from cpubisect.base.errors import UserError
 from cpubisect.base.git.borrowed import borrowed
 from cpubisect.base.git.clone import Clone, find_clone
 from cpubisect.base.process import Finished, run
 from cpubisect.base.sandbox import inside
-from cpubisect.base.scratch import remove_leftovers, scratch
 from cpubisect.builders.build import Edit
 from cpubisect.builders.trees.shop import CommandFailed
 
@@ -35,8 +37,8 @@ _PATTERNS = ("--no-literal-pathspecs",)
 class SourceTree:
     """A checked-out tree that is ours alone; paths are relative to its root `path`.
 
-    `place` is the private directory it lies in, for whatever else the build needs to be apart; `origin` is where the
-    objects of the clone are, by which that is known.
+    `place` is the private directory it lies in, for whatever else the build needs to be apart; `origin` is the
+    identity of the clone.
     """
 
     def __init__(self, place: Path, origin: str = "") -> None:
@@ -167,24 +169,40 @@ def checked_out(repository: Path, commit: str, directory: Path, unread: Sequence
 
     What is in the directories `unread` (`/mysql-test/suite/`) is not written, and need not be in the clone. What a
     killed process left there is removed by the next call. Raises UserError if the repository does not have the commit,
-    CommandFailed if git fails.
+    CommandFailed if git fails, and OSError where the disk is full.
     """
     clone, full = _borrowable(repository, commit, unread)
     remove_leftovers(directory)
     with scratch(directory) as place:
-        tree = SourceTree(place, str(clone.objects))
-        tree.path.mkdir()
-        tree.git("init", "--quiet", "--template=", f"--object-format={clone.object_format}")
-        information = tree.repository / "objects" / "info"
-        information.mkdir(exist_ok=True)
-        (information / "alternates").write_text(f"{clone.objects}\n")
-        if clone.shallow:
-            shutil.copyfile(clone.shallow, tree.repository / "shallow")
-        if unread:
-            _leave_out(tree, unread)
-        tree.git("checkout", "--quiet", "--force", "--detach", full)
-        tree.tell_itself(full, clone.object_format)
+        tree = SourceTree(place, clone.identity)
+        with _room_for(place):
+            _check_out(tree, clone, full, unread)
         yield tree
+
+
+@contextlib.contextmanager
+def _room_for(place: Path) -> Iterator[None]:
+    """What git says of a full disk depends on where it noticed: raises OSError in place of CommandFailed there."""
+    try:
+        yield
+    except CommandFailed as failure:
+        if is_scarce(place):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(place)) from failure
+        raise
+
+
+def _check_out(tree: SourceTree, clone: Clone, commit: str, unread: Sequence[str]) -> None:
+    tree.path.mkdir()
+    tree.git("init", "--quiet", "--template=", f"--object-format={clone.object_format}")
+    information = tree.repository / "objects" / "info"
+    information.mkdir(exist_ok=True)
+    (information / "alternates").write_text(f"{clone.objects}\n")
+    if clone.shallow:
+        shutil.copyfile(clone.shallow, tree.repository / "shallow")
+    if unread:
+        _leave_out(tree, unread)
+    tree.git("checkout", "--quiet", "--force", "--detach", commit)
+    tree.tell_itself(commit, clone.object_format)
 
 
 def _leave_out(tree: SourceTree, unread: Sequence[str]) -> None:

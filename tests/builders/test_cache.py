@@ -26,7 +26,7 @@ def built(directory: Path, clone: str, sha: str, kind: Kind = Kind.BUBBLEWRAP) -
 
 
 def of(directory: Path, origin: str = "clone", own: str = "own") -> ApartCache:
-    return ApartCache.of(directory / "ccache", str(directory / origin), directory / own)
+    return ApartCache.of(directory / "ccache", origin, directory / own)
 
 
 def make(one: ApartCache, content: bytes, name: str = NAME) -> None:

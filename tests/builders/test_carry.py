@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from small_trees import GOOD, MAKEFILE, TOOLCHAINS, commit, recipe_for, settings_in, state_of
 
+from cpubisect.base.disk.scratch import remove_leftovers
 from cpubisect.base.errors import UserError
-from cpubisect.base.scratch import remove_leftovers
 from cpubisect.builders.build import BuildResult, BuildSettings, Edit, Outcome, Recipe, RepairRule
 from cpubisect.builders.carry import carry_out
 from cpubisect.builders.rocksdb import BUILDER
 from cpubisect.builders.trees import shop
+from soaking.disks import Skipped, fill, mount, unmount
 
 
 class Yard:
@@ -189,6 +190,24 @@ def test_a_full_disk_is_told_apart(yard: Yard) -> None:
     result = yard.build(recipe_for(commit(yard.clone, {"Makefile": makefile})))
     assert result.outcome is Outcome.OUT_OF_DISK
     assert "No space left on device" in result.first_error
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
+@pytest.mark.parametrize("left", [0, 8_192, 20_000, 50_000, 100_000])
+def test_a_disk_that_becomes_full_on_the_way_is_no_fault_of_the_commit(yard: Yard, left: int) -> None:
+    disk = yard.directory / "disk"
+    try:
+        mount(disk, "16m")
+    except Skipped as why:
+        pytest.skip(str(why))
+    try:
+        fill(disk / "ballast", left)
+        settings = settings_in(yard.directory / "apart")
+        result = carry_out(recipe_for(commit(yard.clone, GOOD)), BUILDER, yard.clone, disk / "work", settings)
+    finally:
+        unmount(disk)
+    assert result.outcome is Outcome.OUT_OF_DISK
+    assert result.first_error
 
 
 def test_a_log_on_a_full_disk_is_a_result_too(yard: Yard) -> None:

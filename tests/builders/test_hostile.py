@@ -157,7 +157,7 @@ def test_what_a_build_leaves_running_ends_with_it(tmp_path: Path) -> None:
     assert "echo >>grown" not in listing
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the kernel does not limit the processes of root")
+@pytest.mark.skipif(os.geteuid() == 0, reason="of root a control group limits them: tests/base/test_groups.py")
 def test_processes_are_limited(tmp_path: Path) -> None:
     evil = "db_bench:\n\tn=0; while [ $$n -lt 6000 ] && sleep 100 & do n=$$((n+1)); done; echo $$n >db_bench\n"
     built = made(tmp_path, {"Makefile": evil})

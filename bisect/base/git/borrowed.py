@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from cpubisect.base.disk.scratch import temporary
 from cpubisect.base.errors import UserError
 from cpubisect.base.git.clone import NOBODYS, Clone
-from cpubisect.base.scratch import temporary
 
 TRANSPORTS = "file:git:http:https:ssh"
 """How objects that a partial clone lacks may be fetched: by git itself, never by a program that an address names."""

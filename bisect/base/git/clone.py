@@ -1,5 +1,6 @@
 """A clone as it lies on disk, and whether git trusts it."""
 
+import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,6 +39,15 @@ class Clone:
     def objects(self) -> Path:
         """Where its objects are."""
         return self.common / "objects"
+
+    @property
+    def identity(self) -> str:
+        """What it is known by, 16 hexadecimal digits, wherever what was made of its commits is kept: the place of its
+        objects, since git believes these without comparing them with their names. Of a clone whose objects are a link
+        to another one's it is both places."""
+        objects, common = self.objects.resolve(), self.common.resolve()
+        places = [objects] if objects == common / "objects" else [objects, common]
+        return hashlib.sha256(b"\0".join(map(os.fsencode, places))).hexdigest()[:16]
 
     @property
     def object_format(self) -> str:
