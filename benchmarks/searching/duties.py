@@ -5,7 +5,7 @@ from cpubisect.records.purpose import Purpose
 from cpubisect.records.readings import cpu_samples
 from cpubisect.run.confirm import Confirmer, Whole
 from cpubisect.run.ends import ToSearch, examine
-from cpubisect.run.loop import Searched
+from cpubisect.run.strategies.loop import Searched
 from cpubisect.search.clock.digest import Reading, digest
 from cpubisect.search.exact import Done, Found
 from searching.bench import Begun, Rule

@@ -11,6 +11,7 @@ from cpubisect.history.candidates import Candidate, Candidates
 from cpubisect.history.history import CommitDetails
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.store import BuildRow, ProbeRow
+from cpubisect.run.crew import ALONE, Crew
 from cpubisect.run.measuring import Touched, Unobservable
 from cpubisect.search.claims import Touch
 from cpubisect.search.events import Event
@@ -91,6 +92,7 @@ class SimulatedLab:
     expected_spread = 0.0
     redraws = ""
     side = Side.BAD
+    crew: Crew = ALONE
 
     def __init__(self, host: Host) -> None:
         self.host = host

@@ -12,9 +12,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from cpubisect.search.exact import NEARLY_BEST, RELEASE, SPARE, STRONG_SUSPECT, Measure, Price, halvings
+from cpubisect.search.exact import SPARE, Measure, Price, halvings
 from cpubisect.search.graph import Graph, members
 from cpubisect.search.signature import HAS
+from cpubisect.search.splits.interval import NEARLY_BEST, RELEASE, STRONG_SUSPECT
 from cpubisect.search.stats import entropy
 
 PAIR = 2.0

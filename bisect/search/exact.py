@@ -14,25 +14,15 @@ than halving by more than SPARE builds is not made.
 """
 
 import itertools
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from cpubisect.search.costs import Cost, named_changes, net_of_shifts
-from cpubisect.search.stats import entropy
+from cpubisect.search.splits.interval import Interval, interval
 
 SPARE = 2
 """A search for one step never takes more builds than halving its range, and so many, where all can be built."""
-
-STRONG_SUSPECT, NEARLY_BEST = 8.0, 0.7
-"""A candidate of so many times the average weight is measured before others, or the one before it, where that tells at
-least this part of what the best measurement does per second."""
-
-RELEASE = 0.95
-"""The commit of a tagged release is measured in place of any other if it tells at least this part of what the best
-measurement does per second: releases are what has been built before, and what is asked about. With equal
-prices and weights a quarter of an interval, around its middle, tells that much, and a search for one step takes in the
-mean at most 1 / RELEASE times what it takes without releases."""
 
 Weigh = Callable[[int, int], Sequence[float]]
 """From two measured numbers to the prior weights of the numbers after the first, up to the second."""
@@ -68,6 +58,11 @@ class State:
     def with_failure(self, number: int, why: str) -> "State":
         """The state after a number turned out to be unobservable."""
         return replace(self, dead={**self.dead, number: why}, tried=(*self.tried, number))
+
+    @cached_property
+    def sorted_out(self) -> "SortedOut":
+        """What `sort_out` says, worked out once."""
+        return sort_out(self)
 
 
 @dataclass(frozen=True)
@@ -132,22 +127,77 @@ def alike(number: int) -> float:
 
 def next_move(state: State, weigh: Weigh = even, price: Price = alike) -> Measure | Done:
     """Decide; raises ValueError unless both ends are measured."""
+    sorted_out = state.sorted_out
+    if sorted_out.open and not sorted_out.steps_first(state):
+        part = sorted_out.open[0]
+        inside = sorted_out.within(state, part, weigh(part.low, part.high), price)
+        split = inside.split(part.low, part.high, _longest(state, part.low, part.high))
+        assert split is not None, "an open interval has numbers to measure"
+        return part.measure(split.number, split.share)
+    whole = percent_change(state, 0, state.size - 1)
+    rest = whole - sum(found.percent for found in sorted_out.steps)
+    return Done(sorted_out.steps, sorted_out.shifts, rest, sorted_out.hidden, more=bool(sorted_out.open))
+
+
+@dataclass(frozen=True)
+class Open:
+    """An interval between two measured numbers that is to be split: its total changed as `wanted`, or the change of one
+    function, `largest` percent of the good end's total, may be hidden in it."""
+
+    low: int
+    high: int
+    wanted: bool
+    largest: float
+    total: float
+
+    def measure(self, number: int, share: float) -> Measure:
+        """To measure one of its numbers, at or before which a share of the prior weight is."""
+        kind = "largest change of one function" if self.wanted else "steps that may cancel"
+        count = self.high - self.low
+        suspicion = f"{share:.0%} of the suspicion at or before this one"
+        why = f"{kind} {self.largest:.2f} % among {count} candidates, {suspicion}"
+        return Measure(number, why, self.low, self.high)
+
+
+@dataclass(frozen=True)
+class SortedOut:
+    """All intervals of a state: those `open`, the one to split first at the head; `steps`, largest first, and `shifts`
+    that cannot be split; the largest change of one function in any other is `hidden` percent. `presumed` are numbers
+    that are likely as unbuildable as their neighbours."""
+
+    open: tuple[Open, ...]
+    steps: tuple[Found, ...]
+    shifts: tuple[Found, ...]
+    hidden: float
+    presumed: frozenset[int]
+
+    def steps_first(self, state: State) -> bool:
+        """Whether a step that is not settled is larger than all that open intervals may still have."""
+        new = [abs(found.percent) for found in self.steps if found.high not in state.settled]
+        return bool(new) and new[0] >= max([0.0, *(state.direction * part.total for part in self.open)])
+
+    def within(self, state: State, part: Open, weights: Sequence[float], price: Price) -> Interval:
+        """What is known of the numbers of an open interval."""
+        return interval(part.low, part.high, weights, price, state.dead, self.presumed, state.free, state.released)
+
+
+def sort_out(state: State) -> SortedOut:
+    """Which intervals between measured numbers are to be split, and which are steps; raises ValueError unless both ends
+    are measured."""
     if 0 not in state.costs or state.size - 1 not in state.costs:
         raise ValueError("both ends must be measured before the search")
-    open_intervals: list[tuple[tuple[bool, float], int, int]] = []
+    open_intervals: list[Open] = []
     steps: list[Found] = []
     shifts: list[Found] = []
-    hidden, largest_open = 0.0, 0.0
-    measured = sorted(state.costs)
+    hidden = 0.0
     presumed = presumed_dead(state)
-    for low, high in itertools.pairwise(measured):
+    for low, high in itertools.pairwise(sorted(state.costs)):
         total = percent_change(state, low, high)
         largest = largest_change(state, low, high)
-        goes_on = [n for n in range(low + 1, high) if n not in state.dead and n not in presumed]
+        goes_on = any(n not in state.dead and n not in presumed for n in range(low + 1, high))
         wanted = state.direction * total >= state.min_step
         if goes_on and (wanted or largest >= state.min_step):
-            open_intervals.append(((wanted, largest), low, high))
-            largest_open = max(largest_open, state.direction * total)
+            open_intervals.append(Open(low, high, wanted, largest, total))
         elif goes_on:
             hidden = max(hidden, largest)
         elif wanted:
@@ -156,21 +206,8 @@ def next_move(state: State, weigh: Weigh = even, price: Price = alike) -> Measur
         elif largest >= state.min_step:
             shifts.append(Found(low, high, total, largest))
     steps.sort(key=lambda found: -abs(found.percent))
-    new = [abs(found.percent) for found in steps if found.high not in state.settled]
-    first = bool(new) and new[0] >= largest_open
-    if open_intervals and not first:
-        (wanted, largest), low, high = max(open_intervals, key=lambda item: (item[0], -item[1]))
-        number, share = split_point(state, low, high, presumed, weigh(low, high), price)
-        kind = "largest change of one function" if wanted else "steps that may cancel"
-        return Measure(
-            number,
-            f"{kind} {largest:.2f} % among {high - low} candidates, {share:.0%} of the suspicion at or before this one",
-            low,
-            high,
-        )
-    whole = percent_change(state, 0, state.size - 1)
-    rest = whole - sum(found.percent for found in steps)
-    return Done(tuple(steps), tuple(shifts), rest, hidden, more=bool(open_intervals))
+    open_intervals.sort(key=lambda part: (not part.wanted, -part.largest, part.low))
+    return SortedOut(tuple(open_intervals), tuple(steps), tuple(shifts), hidden, frozenset(presumed))
 
 
 def percent_change(state: State, low: int, high: int) -> float:
@@ -204,51 +241,10 @@ def presumed_dead(state: State) -> set[int]:
     return presumed
 
 
-def split_point(
-    state: State, low: int, high: int, presumed: set[int], weights: Sequence[float], price: Price
-) -> tuple[int, float]:
-    """The number inside an interval that tells most per second, and the part of the prior weight up to it.
-
-    What it tells is the entropy of that part, in bits: a measurement says on which side the step is. Among nearly equal
-    ones a strong suspect or the commit before it comes first: that is often the whole search (Findit tests its suspect
-    and the parent first, and needs two builds instead of five). A release comes next, if it tells RELEASE of the
-    best. A binary that is there already is taken although it halves less well.
-
-    A commit next to one that can't be built is likely no better: its worth grows with the distance, relative to the
-    length of the interval (an exponential with the scale of an eighth of it), so that the ends of an unbuildable
-    range are found in a few steps instead of one by one.
-    """
-    alive = [n for n in range(low + 1, high) if n not in state.dead and n not in presumed]
-    left = _allowance(state, low, high)
-    allowed = [n for n in alive if n in state.free or 1 + halvings(max(n - low, high - n)) <= left]
-    whole = sum(weights)
-    shares = dict(zip(range(low + 1, high + 1), itertools.accumulate(weights), strict=True))
-    scale = max(1.0, (high - low) / 8)
-    dead = [n for n in state.dead if low < n < high]
-
-    def away_from_failures(number: int) -> float:
-        distance = min((abs(number - failure) for failure in dead), default=math.inf)
-        return 1.0 if distance == math.inf else 1 - math.exp(-distance / scale)
-
-    def suspicion(number: int) -> float:
-        weight = max(weights[number - low - 1], weights[number - low])
-        return weight if weight * (high - low) >= STRONG_SUSPECT * whole else 0.0
-
-    def off_middle(number: int) -> float:
-        return abs(number - (low + high) / 2)
-
-    # Failures may have left nothing that keeps to the allowance.
-    pool = allowed or alive
-    bits = entropy([shares[n] / whole if whole else 0.0 for n in pool])
-    rates = {n: float(b) * away_from_failures(n) / price(n) for n, b in zip(pool, bits, strict=True)}
-    most = max(rates.values())
-
-    def is_release(number: int) -> bool:
-        return number in state.released and rates[number] >= RELEASE * most
-
-    near = (n for n in pool if rates[n] >= NEARLY_BEST * most)
-    best = max(near, key=lambda n: (suspicion(n), is_release(n), rates[n], -off_middle(n)))
-    return best, shares[best] / whole if whole else 0.0
+def _longest(state: State, low: int, high: int) -> int:
+    """How many numbers a build may leave on one side of it in an interval, if what is allowed is to be enough."""
+    left = _allowance(state, low, high) - 1
+    return 1 << left if left >= 0 else 0
 
 
 def _allowance(state: State, low: int, high: int) -> int:

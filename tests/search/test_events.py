@@ -100,3 +100,41 @@ def test_the_latest_of_each_kind() -> None:
     without = latest.newest(without=(events.Next,))
     assert without == newest
     assert latest.events() == [told[0], told[2], told[3]]
+
+
+KEEPS = "the server keeps its own value"
+
+
+def refused(count: int, why: str = KEEPS, first: int = 0) -> dict[str, str]:
+    return {f"v{number:02}": why for number in range(first, first + count)}
+
+
+@pytest.mark.parametrize(
+    ("left", "said"),
+    [
+        ({}, ""),
+        (refused(1), f", and v00 could not be given: {KEEPS}"),
+        (refused(2), f", and 2 could not be given, {KEEPS}: v00 and v01"),
+        (refused(4), f", and 4 could not be given, {KEEPS}: v00, v01, v02 and v03"),
+        (refused(40), f", and 40 could not be given, {KEEPS}: v00, v01, v02 and 37 more"),
+        (
+            refused(1, "no such variable") | refused(5, first=1),
+            f", and 5 could not be given, {KEEPS}: v01, v02, v03 and 2 more; v00 could not be given: no such variable",
+        ),
+        (
+            {"a": "A", "b": "B", "c": "C", "d": "D"},
+            ", and a could not be given: A; b could not be given: B; c could not be given: C; d could not be given: D",
+        ),
+        (
+            {"a": "A", "b": "B", "c": "C", "d": "D", **refused(5, "E") | refused(2, "F", first=5)},
+            ", and 5 could not be given, E: v00, v01, v02 and 2 more; 2 could not be given, F: v05 and v06; "
+            "a could not be given: A; 3 could not be given, for other reasons: b, c and d",
+        ),
+    ],
+)
+def test_variables_that_could_not_be_given_are_told_by_reason_and_only_a_few_by_name(
+    left: dict[str, str], said: str
+) -> None:
+    event = events.DefaultsRestored(given={"a": "1", "b": "2"}, refused=left)
+    assert event.sentence == f"bad's server was given good's values of 2 changed variables: it is not them{said}"
+    assert event.to_json()["refused"] == left

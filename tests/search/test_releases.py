@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from cpubisect.search.chase import Chase
 from cpubisect.search.chase import next_move as chase_on
 from cpubisect.search.costs import Cost
-from cpubisect.search.exact import RELEASE, SPARE, Measure, State, halvings, next_move
+from cpubisect.search.exact import SPARE, Measure, State, halvings, next_move
 from cpubisect.search.graph import Graph, Node
+from cpubisect.search.splits.interval import RELEASE
 from cpubisect.search.stats import entropy
 
 ENDS: Mapping[int, Cost] = {0: Cost(100.0), 99: Cost(110.0)}

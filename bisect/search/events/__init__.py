@@ -7,11 +7,14 @@ from typing import Any
 from cpubisect.search.events.comparing import Compared, Comparing, LeftOut, RoundDone
 from cpubisect.search.events.ending import Answered, Attached, Attaching, Stopped
 from cpubisect.search.events.event import AnEvent, Entry, Event, Latest, Notice, Progress, Unknown, Watch, span
+from cpubisect.search.events.hosts import Hosts, HostThere, Placed, Waiting
 from cpubisect.search.events.measuring import (
     ArtifactDamaged,
+    BuildAhead,
     BuildFinished,
     BuildReused,
     BuildStarted,
+    BuildWithdrawn,
     EqualCode,
     FarCount,
     HostChanged,
@@ -51,9 +54,11 @@ __all__ = [
     "ArtifactDamaged",
     "Attached",
     "Attaching",
+    "BuildAhead",
     "BuildFinished",
     "BuildReused",
     "BuildStarted",
+    "BuildWithdrawn",
     "ChaseCaught",
     "ChaseLost",
     "Chasing",
@@ -68,6 +73,8 @@ __all__ = [
     "FarCount",
     "GoodSide",
     "HostChanged",
+    "HostThere",
+    "Hosts",
     "InsideMerge",
     "Joined",
     "Killed",
@@ -76,6 +83,7 @@ __all__ = [
     "Next",
     "NotConfirmed",
     "Notice",
+    "Placed",
     "Posterior",
     "Price",
     "ProbeFinished",
@@ -93,6 +101,7 @@ __all__ = [
     "Suspects",
     "Unknown",
     "Unobservable",
+    "Waiting",
     "Watch",
     "read",
     "span",

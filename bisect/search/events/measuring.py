@@ -71,8 +71,31 @@ class Killed(_OfBuild):
 
 
 @dataclass(frozen=True)
+class BuildAhead(_OfBuild):
+    """A build is begun before it is asked for, and `why`."""
+
+    kind = "build-ahead"
+    why: str = ""
+
+    def _sentence(self) -> str:
+        return f"{self.sha[:12]} is built ahead: {self.why}"
+
+
+@dataclass(frozen=True)
+class BuildWithdrawn(_OfBuild):
+    """A build that was begun ahead is ended, or never begun, for nobody needs it any more: `why`."""
+
+    kind = "build-withdrawn"
+    why: str = ""
+
+    def _sentence(self) -> str:
+        return f"{self.sha[:12]} is built no further: {self.why}"
+
+
+@dataclass(frozen=True)
 class BuildFinished(_OfBuild):
-    """A build has ended; compiles are counted as ccache does, `repairs` are changes that made it compile."""
+    """A build has ended; compiles are counted as ccache does, `repairs` are changes that made it compile; `host` is
+    where it was made, empty for this one."""
 
     kind = "build-finished"
     outcome: str = ""
@@ -81,13 +104,15 @@ class BuildFinished(_OfBuild):
     cache_hits: int = 0
     cache_misses: int = 0
     repairs: int = 0
+    host: str = ""
 
     def _sentence(self) -> str:
+        on = f" on {self.host}" if self.host else ""
         if self.outcome != "built":
-            return f"{self.sha[:12]} does not build ({self.outcome}): {self.first_error}"
+            return f"{self.sha[:12]} does not build{on} ({self.outcome}): {self.first_error}"
         cache = f"{self.cache_hits} of {self.cache_hits + self.cache_misses} compiles from the cache"
         repairs = f", {self.repairs} repairs" if self.repairs else ""
-        return f"{self.sha[:12]} built in {span(self.wall_seconds)} ({cache}{repairs})"
+        return f"{self.sha[:12]} built in {span(self.wall_seconds)}{on} ({cache}{repairs})"
 
 
 @dataclass(frozen=True)
@@ -136,7 +161,7 @@ class ProbeStarted(Event):
 @dataclass(frozen=True)
 class ProbeFinished(Event):
     """A probe has ended: `values` are its samples by metric, `note` is what must be known of them; `error` says why
-    there are none."""
+    there are none; `host` is where it was made, empty for this one."""
 
     kind = "probe-finished"
     sha: str = ""
@@ -145,6 +170,7 @@ class ProbeFinished(Event):
     error: str | None = None
     values: Mapping[str, Sequence[float]] = field(default_factory=dict)
     note: str = ""
+    host: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Its fields as plain data."""
@@ -152,8 +178,9 @@ class ProbeFinished(Event):
         return {**super(ProbeFinished, replace(self, values={})).to_json(), "values": values}
 
     def _sentence(self) -> str:
+        on = f" on {self.host}" if self.host else ""
         if self.error:
-            return f"{self.sha[:12]} cannot be probed: {self.error}"
+            return f"{self.sha[:12]} cannot be probed{on}: {self.error}"
         shown = []
         if counts := self.values.get(INSTRUCTIONS):
             shown.append(f"{reading(INSTRUCTIONS, counts):,.0f} instructions/query")
@@ -162,7 +189,7 @@ class ProbeFinished(Event):
         if clocks := self.values.get(CPU):
             shown.append(f"{reading(CPU, clocks):,.2f} cpu us/query")
         note = f" ({self.note})" if self.note else ""
-        return f"{self.sha[:12]} probed in {span(self.seconds)}: {', '.join(shown)}{note}"
+        return f"{self.sha[:12]} probed in {span(self.seconds)}{on}: {', '.join(shown)}{note}"
 
 
 @dataclass(frozen=True)

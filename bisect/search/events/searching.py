@@ -1,10 +1,14 @@
 """PURE: the events of a search: what it looks for, where, why, and what it finds."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from cpubisect.search.events.event import Event, span
+
+MOST_REASONS, MOST_NAMES = 3, 3
+"""So many reasons why variables could not be given are told in a sentence, and so many names of each; the journal has
+all, which `bisect log --json` prints: of MySQL 5.7 beside 5.6 there are forty."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +93,32 @@ class DefaultsRestored(Event):
         outcome = (
             f"it is {', '.join(self.explaining)} that makes the difference" if self.explaining else "it is not them"
         )
-        left = "".join(f"; {name} could not be given: {why}" for name, why in self.refused.items())
-        return f"bad's server was given good's values of {len(self.given)} changed variables: {outcome}{left}"
+        left = "; ".join(_told_of_refused(self.refused))
+        told = f"bad's server was given good's values of {len(self.given)} changed variables: {outcome}"
+        return f"{told}, and {left}" if left else told
+
+
+def _told_of_refused(refused: Mapping[str, str]) -> Iterator[str]:
+    """Which variables could not be given, by reason, those of most variables first."""
+    by_reason: dict[str, list[str]] = {}
+    for name, why in refused.items():
+        by_reason.setdefault(why, []).append(name)
+    reasons = sorted(by_reason.items(), key=lambda one: len(one[1]), reverse=True)
+    if len(reasons) > MOST_REASONS + 1:
+        rest = [name for _, names in reasons[MOST_REASONS:] for name in names]
+        reasons[MOST_REASONS:] = [("for other reasons", rest)]
+    for why, names in reasons:
+        if len(names) == 1:
+            yield f"{names[0]} could not be given: {why}"
+        else:
+            yield f"{len(names)} could not be given, {why}: {_few(names)}"
+
+
+def _few(names: Sequence[str]) -> str:
+    """The first of some names, and how many more there are; nobody is told of one more."""
+    if len(names) > MOST_NAMES + 1:
+        return f"{', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more"
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 @dataclass(frozen=True)

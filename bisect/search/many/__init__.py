@@ -1,0 +1,1 @@
+"""PURE: what several builders build together, and what of it is ended."""

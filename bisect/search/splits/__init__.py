@@ -1,0 +1,1 @@
+"""PURE: the numbers between two measured ones, and which of them tells most."""
