@@ -1,23 +1,26 @@
 """A step chased through all commits that a range holds, those that merges brought too, by its signature: what is caught
 is one commit and its parent, for others to confirm."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from cpubisect.history.relevance import Irrelevant
-from cpubisect.run.estimates import Estimates
-from cpubisect.run.exact import built_before, cost, released, tell_price, tried_before
-from cpubisect.run.loop import Action, Searched, carry_out
+from cpubisect.run.crew import begin_all
 from cpubisect.run.measuring import Lab, Unobservable
 from cpubisect.run.prior import Prior
+from cpubisect.run.strategies.estimates import Estimates
+from cpubisect.run.strategies.exact import built_before, cost, released, tell_price, tried_before, unprobed
+from cpubisect.run.strategies.loop import Action, Searched, carry_out
+from cpubisect.run.strategies.together import carry_out_together
 from cpubisect.search import events
 from cpubisect.search.chase import Caught, Chase, Lost, next_move, unclear
 from cpubisect.search.costs import Cost
 from cpubisect.search.ends import Yardstick
-from cpubisect.search.exact import SPARE, Done, Found, Measure, halvings
+from cpubisect.search.exact import SPARE, Done, Found, Measure, Price, halvings
 from cpubisect.search.graph import Graph
 from cpubisect.search.line import Line
+from cpubisect.search.many.speculation import moves_ahead, telling
 from cpubisect.search.signature import HAS, Signature
 
 NOTHING_CAUGHT = Done((), (), 0.0, 0.0)
@@ -39,7 +42,7 @@ def chase(lab: Lab, start: str, end: str, yardstick: Yardstick, inside: tuple[st
     lab.record_line(line)
     lab.tell(events.Chasing(commits=len(graph.nodes), functions=len(signature.growth), inside=inside))
     strategy = _ChaseSearch(lab, graph, line, yardstick, signature, (ends[0], ends[1]))
-    carry_out(lab, line, strategy)
+    (carry_out_together if lab.crew.builders > 1 else carry_out)(lab, line, strategy)
     caught = strategy.caught
     if caught is None:
         return None
@@ -62,6 +65,7 @@ def _two(
     parent = line.parents.get(sha, "")
     shown = 0.0
     if parent:
+        begin_all(lab.crew, (parent, sha))
         costs = [cost(lab, own, yardstick) for own in (parent, sha)]
         shown = signature.share(costs[1]) - signature.share(costs[0])
     if shown < HAS:
@@ -115,13 +119,47 @@ class _ChaseSearch:
         """What to measure now, or the end of the chase."""
         price = self._estimates.price()
         move = next_move(self._chase, price)
-        if isinstance(move, Measure):
-            seconds = self._estimates.build_s(move.number, price)
-            return Action(move.number, move.why, partial(self._measure, move.number), seconds=seconds)
+        return self._action(move, price) if isinstance(move, Measure) else self._over(move)
+
+    def next_together(self, free: int, pending: Mapping[int, float]) -> Sequence[Action] | Searched:
+        """What so many free builders begin now, beside what is `pending` (number → seconds until it is measured), or
+        the end of the chase."""
+        price = self._estimates.price()
+        move = next_move(self._chase, price)
+        if not isinstance(move, Measure):
+            return self._over(move)
+        asked = moves_ahead(self._chase, price, free, pending)
+        return [self._action(one, price, chance) for one, chance in asked]
+
+    def next_probe(self, ready: Collection[int]) -> Action | None:
+        """Which of the numbers that are built to measure now; None if none tells anything."""
+        numbers = telling(self._chase, ready)
+        return Action(numbers[0], "it is built", partial(self._measure, numbers[0])) if numbers else None
+
+    def pointless(self, pending: Mapping[int, float]) -> frozenset[int]:
+        """The pending numbers whose answers are known, but for what is caught and its parent."""
+        shas = [sha for n in ([self.caught] if self.caught else []) for sha in self._pair(n)]
+        asked = {*telling(self._chase, pending.keys())}
+        return frozenset(n for n in pending if n not in asked and self._line.built(n) not in shas)
+
+    def ahead(self, built: Collection[str]) -> Sequence[tuple[str, float]]:
+        """None: what a chase asks for includes the parent."""
+        return ()
+
+    def _pair(self, number: int) -> tuple[str, str]:
+        sha = self._line.first(number)
+        return sha, self._line.parents.get(sha, "")
+
+    def _action(self, move: Measure, price: Price, chance: float = 1.0) -> Action:
+        likely = f"; asked with probability {chance:.0%}" if chance < 1 else ""
+        seconds = self._estimates.build_s(move.number, price)
+        return Action(move.number, move.why + likely, partial(self._measure, move.number), seconds=seconds)
+
+    def _over(self, move: Caught | Lost) -> Searched:
         if isinstance(move, Caught):
             self.caught = move.number
             self._lab.tell(events.ChaseCaught(sha=self._line.first(move.number), inside=self._line.inside))
-        elif isinstance(move, Lost):
+        else:
             self._lab.tell(events.ChaseLost(why=move.why, inside=self._line.inside))
         return Searched(self._line, NOTHING_CAUGHT, {}, self._chase.dead)
 
@@ -133,7 +171,10 @@ class _ChaseSearch:
         """What was built between the ends so far, for this test or by another search, as far as its answer is clear and
         contradicts no other."""
         dead = {}
+        waiting = unprobed(self._lab, self._line)
         for number in built_before(self._lab, self._line):
+            if number in waiting:
+                continue
             try:
                 share, _ = self._share(self._line.built(number))
             except Unobservable as reason:

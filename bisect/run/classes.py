@@ -4,10 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from cpubisect.history.candidates import Candidates
 from cpubisect.history.relevance import Evidence, Irrelevant
-from cpubisect.run.exact import ExactSearch
-from cpubisect.run.loop import Searched, carry_out
+from cpubisect.records.purpose import Purpose
+from cpubisect.run.crew import begin_all
 from cpubisect.run.measuring import Lab
-from cpubisect.run.noisy import NoisySearch
+from cpubisect.run.strategies.exact import ExactSearch
+from cpubisect.run.strategies.loop import Searched, carry_out
+from cpubisect.run.strategies.noisy import NoisySearch
+from cpubisect.run.strategies.together import carry_out_together
 from cpubisect.search import events
 from cpubisect.search.ends import Regime, Yardstick
 from cpubisect.search.exact import expected_builds
@@ -43,6 +46,7 @@ def search(lab: Lab, line: Line, yardstick: Yardstick) -> Searched:
     differ. Raises Unobservable if an end can't be measured.
     """
     whole = line if line.size > 1 else line.one_by_one(0)
+    begin_all(lab.crew, (whole.built(0), whole.built(whole.size - 1)))
     for number in (0, whole.size - 1):
         lab.build(whole.built(number))
     joining = _Joining(lab, whole)
@@ -56,6 +60,7 @@ def search(lab: Lab, line: Line, yardstick: Yardstick) -> Searched:
                 inside=line.inside,
             )
         )
+        _withdraw_joined(lab, whole, chosen)
     while True:
         lab.record_line(chosen)
         searched = narrow(lab, chosen, yardstick)
@@ -65,10 +70,22 @@ def search(lab: Lab, line: Line, yardstick: Yardstick) -> Searched:
         chosen = again
 
 
+def _withdraw_joined(lab: Lab, whole: Line, chosen: Line) -> None:
+    """End what was begun before it was known that it shares a binary with another: a search that has not begun asks for
+    no such commit."""
+    built = {chosen.built(number) for number in range(chosen.size)}
+    ends = (chosen.built(0), chosen.built(chosen.size - 1))
+    if not any(sha in built for sha, _ in lab.series(Purpose.SEARCH) if sha not in ends):
+        alike = {whole.built(number) for number in range(whole.size)} - built
+        lab.crew.withdraw(sorted(alike & lab.crew.begun().keys()), "it shares a binary with another")
+
+
 def narrow(lab: Lab, line: Line, yardstick: Yardstick) -> Searched:
     """Search a line in the classes that it has; raises Unobservable if an end can't be measured."""
-    strategy = NoisySearch if yardstick.regime is Regime.NOISY else ExactSearch
-    return carry_out(lab, line, strategy(lab, line, yardstick))
+    if yardstick.regime is Regime.NOISY:
+        return carry_out(lab, line, NoisySearch(lab, line, yardstick))
+    strategy = ExactSearch(lab, line, yardstick)
+    return (carry_out_together if lab.crew.builders > 1 else carry_out)(lab, line, strategy)
 
 
 def joined(irrelevant: Sequence[str], line: Line, changes: Mapping[str, Sequence[str]], evidence: Evidence) -> Line:

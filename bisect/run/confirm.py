@@ -10,11 +10,12 @@ from cpubisect.records.purpose import Purpose
 from cpubisect.records.readings import cpu_samples, mean_profile
 from cpubisect.run.chase import chase
 from cpubisect.run.classes import merged_lines, narrow, search
-from cpubisect.run.exact import cost
-from cpubisect.run.loop import Searched
+from cpubisect.run.crew import begin_all
 from cpubisect.run.measuring import Lab, Unobservable, raw_steps
-from cpubisect.run.noisy import NoisySearch
 from cpubisect.run.rise import Rise, Rises
+from cpubisect.run.strategies.exact import cost
+from cpubisect.run.strategies.loop import Searched
+from cpubisect.run.strategies.noisy import NoisySearch
 from cpubisect.run.wording import reasons
 from cpubisect.search import events
 from cpubisect.search.costs import Cost, by_bare_name, function_changes
@@ -309,6 +310,7 @@ class Confirmer:
         """What is between the first and the last commit of a class, and what that costs; nothing if it is less than
         `least`. A reading of CPU time has a `noise` in percent. Raises Unobservable."""
         first, last = singles.built(0), singles.built(singles.size - 1)
+        begin_all(self._lab.crew, (first, last))
         if first == last or self._lab.same_code(first, last):
             return NOTHING, 0.0
         before, after = self._apart(first, last, least, noise)
@@ -381,6 +383,9 @@ class Confirmer:
         return self.find(searched, own)[1], why
 
     def _all(self, searched: Searched) -> Findings:
+        line = searched.line
+        firsts = [line.first(found.high) for found in searched.done.steps if found.single]
+        begin_all(self._lab.crew, (own for sha in firsts for own in (line.parents[sha], sha)))
         return sum((self._refined_once(searched, found) for found in searched.done.steps), NOTHING)
 
     def _culprit(self, line: Line, sha: str, parent: str, rise: Rise) -> Culprit:

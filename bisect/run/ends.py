@@ -11,6 +11,7 @@ from cpubisect.records.purpose import Purpose
 from cpubisect.records.readings import counted, mean_profile
 from cpubisect.records.store import ProbeRow
 from cpubisect.run.classes import main_line
+from cpubisect.run.crew import begin_all
 from cpubisect.run.defaults import NOTHING_RESTORED, Restored, explain_by_defaults, own_defaults
 from cpubisect.run.measuring import Beside, Lab, Unobservable, clock_rounds, raw_steps, rounds
 from cpubisect.run.wording import (
@@ -31,6 +32,7 @@ from cpubisect.search.costs import Cost
 from cpubisect.search.ends import Counts, Plan, Regime, Yardstick, counting_plan, least_step, ruled_out
 from cpubisect.search.exact import State, expected_builds, largest_change
 from cpubisect.search.line import Line
+from cpubisect.search.many.moves import opening
 from cpubisect.search.question import MetricChoice
 from cpubisect.search.stats import Step, less, step
 from cpubisect.search.verdict import Side, Sides
@@ -81,6 +83,7 @@ def examine(lab: Lab) -> Outcome | ToSearch:
     """Measure the ends: an answer already, or what to search. Raises Unobservable if an end that could be measured
     can't be any more."""
     line, fork = _range(lab)
+    _begin(lab, line, fork)
     missing = _first_probes(lab, fork)
     if missing:
         return missing
@@ -157,6 +160,25 @@ def _range(lab: Lab) -> tuple[Line, str | None]:
     else:
         lab.tell(events.Range(candidates=size, classes=classes, fork=candidates.fork, expected_builds=builds))
     return line, candidates.fork
+
+
+def _begin(lab: Lab, line: Line, fork: str | None) -> None:
+    """Have the ends built side by side, where that can be, and what lies evenly between them by builders that are idle
+    till these are known: on CPU time, which reads one commit after the other, they would be lost."""
+    crew = lab.crew
+    if crew.builders < 2:
+        return
+    question = lab.question
+    begin_all(crew, (question.good_sha, question.bad_sha, *([fork] if fork else [])))
+    counts = lab.counts_instructions and question.metric is not MetricChoice.CPU
+    if not crew.begun():
+        # The ends are known: the search says what to build.
+        return
+    ends = (0, line.size - 1)
+    for number in opening(line.size, crew.builders - len(crew.begun()) + len(ends), ends_only=not counts):
+        sha = line.built(number)
+        if number not in ends and crew.begin(sha):
+            lab.tell(events.BuildAhead(sha=sha, why=f"{number} of {line.size - 1}, should the ends differ"))
 
 
 def _first_probes(lab: Lab, fork: str | None) -> UnmeasurableEnd | None:

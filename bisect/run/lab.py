@@ -12,20 +12,19 @@ from cpubisect.base.home import Home
 from cpubisect.base.metrics import Counter
 from cpubisect.base.objects import ObjectFile
 from cpubisect.base.sandbox.policy import Kind
-from cpubisect.base.scratch import scratch
 from cpubisect.base.version import Version
 from cpubisect.builders.build import Outcome, Toolchain
-from cpubisect.builders.catalog import builder_of
 from cpubisect.builders.recipes.matrix import Matrix
-from cpubisect.builders.redraw import Redrawn, draw_again
-from cpubisect.builders.trees.linker import why_no_redraws
 from cpubisect.history.history import History
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.store import BuildRow, ProbeRow, Store, SuspectRow
-from cpubisect.run.bench.making import PROBE_ATTEMPTS, Bench
+from cpubisect.run.bench.crew import HostCrew
+from cpubisect.run.bench.making import PROBE_ATTEMPTS, Begun, Bench
+from cpubisect.run.bench.orders import Drawn, DrawOrder, Executor
 from cpubisect.run.measuring import Touched, Unobservable
 from cpubisect.run.prior import read_settings, read_touched
+from cpubisect.run.turns import Turns
 from cpubisect.search import events
 from cpubisect.search.events import Event, Watch
 from cpubisect.search.line import Line
@@ -41,7 +40,8 @@ REDRAWS_AT_ONCE = 8
 
 @dataclass(frozen=True)
 class HostLab:
-    """This host's lab: carries out builds and probes of one bisection, one at a time, for one of its tests.
+    """A lab with real hosts: an `executor` makes builds and probes of one bisection, for one of its tests, others being
+    answered beside it if they take `turns`.
 
     What does not change during a bisection is here: its question with everything that is needed to answer it. `tests`
     are all of the question's, `test` is the one that is being answered; `watch` is told what happens; `side`
@@ -60,6 +60,7 @@ class HostLab:
     home: Home
     store: Store
     watch: Watch
+    executor: Executor
     side: Side = Side.BAD
     sandbox: Kind = Kind.NONE
     _built: dict[str, BuildRow] = field(default_factory=dict, repr=False)
@@ -67,6 +68,10 @@ class HostLab:
     _undrawn: dict[str, str] = field(default_factory=dict, repr=False)
     _touched: dict[tuple[tuple[str, ...], ...], Touched] = field(default_factory=dict, repr=False)
     _objects: dict[int, Mapping[str, ObjectFile]] = field(default_factory=dict, repr=False)
+    _begun: dict[str, Begun] = field(default_factory=dict, repr=False)
+    _received: dict[str, BuildRow] = field(default_factory=dict, repr=False)
+    _inboxes: dict[str, list[str]] = field(default_factory=dict, repr=False)
+    turns: Turns = field(default_factory=Turns, repr=False)
 
     def beside(self, test: Test) -> "HostLab":
         """The same lab for another test of the question: what one has built, the other has."""
@@ -94,7 +99,7 @@ class HostLab:
     @property
     def redraws(self) -> str:
         """Why builds cannot be linked in other orders here, in one line; empty if they can."""
-        return why_no_redraws()
+        return self.executor.redraws
 
     @property
     def irrelevant(self) -> tuple[str, ...]:
@@ -111,8 +116,11 @@ class HostLab:
         With several tests, each probes it before anything else is built.
         """
         if sha not in self._built:
-            self._built[sha] = self.bench.find_or_make(sha)
-            if self._built[sha].outcome == Outcome.BUILT and len(self.tests) > 1:
+            row = self.bench.find_or_make(sha)
+            # Another test may have asked for it while this one waited.
+            new = sha not in self._built
+            self._built.setdefault(sha, row)
+            if new and row.outcome == Outcome.BUILT and len(self.tests) > 1:
                 for test in self.tests:
                     with contextlib.suppress(Unobservable):
                         self.beside(test).probes(sha, Purpose.SEARCH, 1)
@@ -155,6 +163,7 @@ class HostLab:
             home=self.home,
             tell=self.tell,
             again=f"bisect resume {self.bisection}",
+            executor=self.executor,
             toolchain=self.question.toolchain,
             jobs=self.question.jobs,
             simulations=self.question.simulations,
@@ -162,7 +171,17 @@ class HostLab:
             flags=self.question.flags,
             ends=frozenset((self.question.good_sha, self.question.bad_sha)),
             sandbox=self.sandbox,
+            begun=self._begun,
+            received=self._received,
+            asker=self.test.name,
+            turns=self.turns,
+            inboxes=self._inboxes,
         )
+
+    @cached_property
+    def crew(self) -> HostCrew:
+        """The builds that are made ahead: all tests have them in common."""
+        return HostCrew(self.bench)
 
     def _draw(self, build: BuildRow, link: int) -> None:
         """Have a redraw of a build, made now with others beside it unless it is there; raises Unobservable if it can't
@@ -178,23 +197,12 @@ class HostLab:
     def _make_links(self, build: BuildRow, links: Sequence[int]) -> None:
         """Link a build's objects in other orders, and keep what came of it; raises Unobservable, UserError."""
         sha, recipe = build.sha, self.bench.recipe(build.sha)
-        self.bench.provide(recipe)
         log = self.home.logs / f"links-{sha[:12]}-{recipe.key()[:8]}-{int(time.time())}.log"
         self.tell(events.Redrawing(sha=sha, links=len(links), log=str(log)))
-        with scratch(self.home.work) as work:
-            drawn = draw_again(
-                recipe,
-                builder_of(self.engine),
-                self.history.path,
-                work,
-                self.bench.settings(),
-                links,
-                log=log,
-                progress=lambda text: self.tell(events.Progress(text=text)),
-            )
-            self.bench.check_disk(sha, drawn.outcome, drawn.first_error)
-            why = _why_not_of(drawn, build)
-            artifacts = {} if why else {link: self.bench.artifacts.put(made) for link, made in drawn.outputs.items()}
+        drawn = self.executor.draw(DrawOrder(self.bench.order(recipe, log), tuple(links)), self.tell).result()
+        self.bench.check_disk(sha, drawn.outcome, drawn.first_error)
+        why = _why_not_of(drawn, build)
+        artifacts = {} if why else drawn.artifacts
         self.store.set_links(build.id, artifacts)
         self.bench.artifacts.prune(DEFAULT_LIMIT_BYTES, self.store.artifacts_in_use())
         self.tell(
@@ -297,8 +305,9 @@ class HostLab:
         return found
 
     def kept(self, shas: Sequence[str]) -> frozenset[str]:
-        """Those of some commits that need not be built: the binary of today's recipe is there, from any bisection."""
-        stored = self.store.artifacts_of(self.engine.name, shas)
+        """Those of some commits that need not be built: the binary of today's recipe is there, from any bisection of
+        this clone."""
+        stored = self.store.artifacts_of(self.bisection, self.engine.name, shas, self.history.identity)
         return frozenset(
             sha
             for sha, recipe_key, artifact in stored
@@ -373,7 +382,7 @@ class HostLab:
         return self.bench.probe(build, purpose, self.test, parameters)
 
 
-def _why_not_of(drawn: Redrawn, build: BuildRow) -> str:
+def _why_not_of(drawn: Drawn, build: BuildRow) -> str:
     """Why redraws are none of a build; empty if they are."""
     if drawn.outcome is not Outcome.BUILT:
         return drawn.first_error or drawn.outcome

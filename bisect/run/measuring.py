@@ -16,6 +16,7 @@ from cpubisect.history.history import CommitDetails
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.readings import cpu_samples
 from cpubisect.records.store import BuildRow, ProbeRow
+from cpubisect.run.crew import Crew
 from cpubisect.search.claims import Touch
 from cpubisect.search.clock.digest import Digest, Reading, digest
 from cpubisect.search.events import Event
@@ -88,7 +89,7 @@ class Lab(Protocol):
     `bisection` is its number, `test_name` the test; `counts_instructions` says whether they can be counted here;
     `expected_spread` how far counts of one build are known to differ, in percent; `redraws` why builds cannot be linked
     in other orders here, in one line, empty if they can; `irrelevant` are globs of paths that cannot change a binary;
-    `side` says on which way from the fork point it works.
+    `side` says on which way from the fork point it works; `crew` makes builds side by side, where there is one.
     """
 
     @property
@@ -109,6 +110,8 @@ class Lab(Protocol):
     def history(self) -> Past: ...
     @property
     def side(self) -> Side: ...
+    @property
+    def crew(self) -> Crew: ...
 
     def on_good_side(self, question: Question) -> "Lab":
         """The same lab for the way from the fork point to good, which is a question of its own."""

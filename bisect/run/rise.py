@@ -8,8 +8,9 @@ from statistics import median
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.readings import counted
 from cpubisect.records.store import ProbeRow
-from cpubisect.run.exact import explained
+from cpubisect.run.crew import begin_all
 from cpubisect.run.measuring import Beside, Lab, Unobservable, clock_rounds, rounds
+from cpubisect.run.strategies.exact import explained
 from cpubisect.search import events
 from cpubisect.search.ends import Regime, Yardstick
 from cpubisect.search.evidence import (
@@ -58,6 +59,7 @@ class Rises:
     def between(self, parent: str, sha: str, percent: float, noise: float) -> Rise:
         """The step from parent to commit, by repeated probes of both; none if their code is equal, without a probe. On
         CPU time a step of so many `percent` is expected, of readings with a `noise` in percent. Raises Unobservable."""
+        begin_all(self._lab.crew, (parent, sha))
         if self._lab.same_code(parent, sha):
             return Rise(0.0, Step(0.0, 0.0, 0.0, 0.0))
         if self._yardstick.regime is Regime.NOISY:

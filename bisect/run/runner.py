@@ -8,9 +8,9 @@ from cpubisect.run.classes import search
 from cpubisect.run.confirm import NOTHING, Confirmer, Findings, Whole
 from cpubisect.run.defaults import with_commits
 from cpubisect.run.ends import ToSearch, examine, examine_redrawn, was_redrawn
-from cpubisect.run.exact import cost
-from cpubisect.run.loop import Searched
 from cpubisect.run.measuring import Lab, Unobservable
+from cpubisect.run.strategies.exact import cost
+from cpubisect.run.strategies.loop import Searched
 from cpubisect.run.wording import AtFork, Confirmed, NotReproduced, Outcome
 from cpubisect.search.costs import grown_in_all
 from cpubisect.search.ends import Explained, Regime, Yardstick

@@ -8,7 +8,7 @@ import pytest
 
 from cpubisect.base.engine import Engine
 from cpubisect.base.metrics import CPU
-from cpubisect.run.bench import making
+from cpubisect.run.bench import here
 from cpubisect.workloads.probe import ProbeRequest, Samples
 
 _COST = re.compile(rb"cost of a lookup: (\d+)")
@@ -20,7 +20,7 @@ def steady(monkeypatch: pytest.MonkeyPatch) -> None:
     """CPU time is what the probed binary says a lookup costs, with a little noise that is always the same: everything
     is built and run as ever, but what else the host does has no part in the figures."""
     noise = random.Random(1)
-    real = making.measure
+    real = here.measure
 
     def measure(engine: Engine, request: ProbeRequest) -> Samples:
         samples = real(engine, request)
@@ -30,4 +30,4 @@ def steady(monkeypatch: pytest.MonkeyPatch) -> None:
         clocked = tuple(cost * (1 + _NOISE * noise.gauss(0.0, 1.0)) for _ in samples.values[CPU])
         return replace(samples, values={**samples.values, CPU: clocked})
 
-    monkeypatch.setattr(making, "measure", measure)
+    monkeypatch.setattr(here, "measure", measure)

@@ -85,6 +85,7 @@ def forked(tmp_path: Path) -> tuple[Path, dict[int, str]]:
     return tmp_path / "kv", story.write(tmp_path / "kv")
 
 
+@pytest.mark.long
 def test_what_lies_on_either_side_of_the_fork_is_found(
     home: Path, tmp_path: Path, forked: tuple[Path, dict[int, str]]
 ) -> None:

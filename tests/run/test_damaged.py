@@ -13,7 +13,7 @@ from cpubisect.base.errors import UserError
 from cpubisect.builders.build import Outcome
 from cpubisect.records import queries
 from cpubisect.records.purpose import Purpose
-from cpubisect.run.bench import making
+from cpubisect.run.bench import here
 from cpubisect.run.lab import HostLab
 from cpubisect.search.events import ArtifactDamaged, BuildFinished, Event
 from cpubisect.service.launch import lab_of, run
@@ -121,13 +121,13 @@ def test_a_build_that_was_there_and_cannot_be_made_anew_stops_the_run_and_blames
 ) -> None:
     lab, shas = opened(tmp_path)
     truncate(lab, shas)
-    real = making.carry_out
+    real = here.carry_out
 
     def fails(*arguments: object, **named: object) -> object:
         done = real(*arguments, **named)  # type: ignore[arg-type]
         return replace(done, outcome=Outcome.FAILED, output=None, first_error="cc: not found")
 
-    monkeypatch.setattr(making, "carry_out", fails)
+    monkeypatch.setattr(here, "carry_out", fails)
     for way in (lab, again(lab)):
         with pytest.raises(UserError, match=r"was built before and cannot be built now \(cc: not found\)") as caught:
             way.probes(shas[2], Purpose.SEARCH, 2)

@@ -10,8 +10,8 @@ from cpubisect.base.metrics import INSTRUCTIONS
 from cpubisect.base.objects import ObjectFile
 from cpubisect.records.purpose import Purpose
 from cpubisect.run.classes import main_line
-from cpubisect.run.estimates import UNKNOWN_PROBE_S, Estimates
-from cpubisect.run.exact import ExactSearch
+from cpubisect.run.strategies.estimates import UNKNOWN_PROBE_S, Estimates
+from cpubisect.run.strategies.exact import ExactSearch
 from cpubisect.search import events
 from cpubisect.search.ends import Regime, Yardstick
 from cpubisect.search.price import build_share

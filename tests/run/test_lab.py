@@ -16,8 +16,9 @@ from cpubisect.builders.build import BuildResult, Outcome
 from cpubisect.builders.recipes.matrix import Matrix, locate_matrix
 from cpubisect.records import queries
 from cpubisect.records.purpose import Purpose
-from cpubisect.run import lab as lab_module
-from cpubisect.run.bench.making import KILLED_ATTEMPTS, PROBE_ATTEMPTS
+from cpubisect.run.bench import here
+from cpubisect.run.bench.here import KILLED_ATTEMPTS
+from cpubisect.run.bench.making import PROBE_ATTEMPTS
 from cpubisect.run.lab import REDRAWS_AT_ONCE, HostLab
 from cpubisect.run.measuring import Unobservable
 from cpubisect.search.events import BuildFinished, Event, Killed, ProbeFinished, Progress, Redrawing, Redrawn
@@ -297,7 +298,7 @@ def test_without_a_linker_for_it_there_are_only_the_redraws_that_were_probed(
     shas = history(tree(1000), cost(1100)).write(tmp_path / "kv")
     lab = opened(tmp_path / "kv", shas[1])
     lab.probes(shas[1], CLOCK.linked(1), 1)
-    monkeypatch.setattr(lab_module, "why_no_redraws", lambda: "there is no lld")
+    monkeypatch.setattr(here, "why_no_redraws", lambda: "there is no lld")
     assert lab.redraws == "there is no lld"
     assert len(again(lab).probes(shas[1], CLOCK.linked(1), 1)) == 1
     with pytest.raises(Unobservable, match="there is no lld"):

@@ -18,6 +18,7 @@ from cpubisect.run.prior import Prior
 from cpubisect.search.costs import Cost
 from cpubisect.search.events import Event, Suspects
 from cpubisect.search.question import Find, MetricChoice, Question
+from cpubisect.service.executors import in_process
 from cpubisect.workloads.probe import Test
 
 TABLE = "class TableIterator {};\nvoid TableIterator::Seek() {\n  int a;\n}\n"
@@ -73,7 +74,7 @@ def made(history: History, good: str, bad: str) -> HostLab:
     test = Test("seekrandom", "rocksdb", "", "", False, {})
     return HostLab(
         bisection, question, history.engine, test, (test,), Matrix.load(), (),
-        Counter.CALLGRIND, history, home, store, watch,
+        Counter.CALLGRIND, history, home, store, watch, in_process(home),
     )  # fmt: skip
 
 

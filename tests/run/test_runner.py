@@ -15,7 +15,7 @@ from cpubisect.report import render as report
 from cpubisect.report.form import Form
 from cpubisect.report.reproduction import cases
 from cpubisect.report.words import reproduce
-from cpubisect.service import launch
+from cpubisect.run.bench import here
 from cpubisect.views.bisection import Bisection
 
 
@@ -209,7 +209,7 @@ def test_without_a_counter_instructions_cannot_be_asked_for(
 def test_functions_are_told_where_callgrind_counts_beside_a_hardware_counter(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(launch, "examine", lambda: dict.fromkeys(COUNTERS, ""))
+    monkeypatch.setattr(here, "examine", lambda: dict.fromkeys(COUNTERS, ""))
     shas = history(tree(1000), cost(1200)).write(tmp_path / "kv")
     data = ask(tmp_path / "kv", shas[1], "main", home=home)
     assert data["counter"] == "callgrind"
@@ -220,7 +220,10 @@ def test_functions_are_told_where_callgrind_counts_beside_a_hardware_counter(
     ("metric", "costs", "in_words"),
     [
         ("ll-misses", ("STRIDE 1", "STRIDE 8"), "simulated misses of the last-level cache per query"),
-        ("branch-mispredictions", ("SORTED 1", "SORTED 0"), "simulated branch mispredictions per query"),
+        pytest.param(
+            *("branch-mispredictions", ("SORTED 1", "SORTED 0"), "simulated branch mispredictions per query"),
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_a_culprit_that_instructions_do_not_see(

@@ -16,6 +16,7 @@ from cpubisect.history.history import CommitDetails
 from cpubisect.history.relevance import Irrelevant
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.store import BuildRow, ProbeRow
+from cpubisect.run.crew import ALONE, Crew
 from cpubisect.run.measuring import Touched, Unobservable
 from cpubisect.search import events
 from cpubisect.search.claims import Touch
@@ -173,6 +174,7 @@ class FakeLab:
     irrelevant = ("docs/",)
     expected_spread = 0.0
     side = Side.BAD
+    crew: Crew = ALONE
 
     def __init__(
         self,

@@ -1,59 +1,73 @@
-"""Builds and probes carried out on this host, one at a time, and kept before anything else is done."""
+"""Builds and probes of one question: ordered, and kept before anything else is done."""
 
 import contextlib
-import re
-import shutil
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from cpubisect.base.engine import Engine
 from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
 from cpubisect.base.home import Home
-from cpubisect.base.locks import wait_for
 from cpubisect.base.metrics import INSTRUCTIONS, Counter, Simulation
 from cpubisect.base.sandbox.policy import Kind
-from cpubisect.base.scratch import scratch
 from cpubisect.base.version import Version
-from cpubisect.builders.build import BuildResult, BuildSettings, Library, Outcome, Recipe, Toolchain
-from cpubisect.builders.carry import carry_out
-from cpubisect.builders.catalog import builder_of
-from cpubisect.builders.libraries import libraries
+from cpubisect.builders.build import BuildResult, Library, Outcome, Recipe, Toolchain
+from cpubisect.builders.libraries import HOST, libraries
 from cpubisect.builders.recipes.matrix import Matrix
 from cpubisect.builders.shelf import LibraryMissing, Shelf
 from cpubisect.history.history import History
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.store import BuildRow, Store
+from cpubisect.run.bench.orders import BuildOrder, Built, Executor, Handle, ProbeOrder
 from cpubisect.run.measuring import Unobservable
+from cpubisect.run.turns import Turns
 from cpubisect.search import events
-from cpubisect.search.events import Watch
-from cpubisect.workloads.catalog import workload_of
-from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, SettingRefused, Test, was_killed
+from cpubisect.search.events import Event, Watch
+from cpubisect.workloads.probe import Test
+
+
+@dataclass
+class Begun:
+    """A build by a `recipe` that was ordered, at a time of the monotonic clock, and is expected to take so many
+    `seconds`; `host` is where it is made, empty as long as it waits for one; `ended` says that it was seen to end;
+    `wanted_by` are the tests that asked for it, and `row` is what was recorded of it."""
+
+    recipe: Recipe
+    handle: Handle[Built]
+    at: float
+    seconds: float
+    host: str = ""
+    ended: bool = False
+    wanted_by: set[str] = field(default_factory=set)
+    row: BuildRow | None = None
+
+
+LOOK_S = 1.0
+"""While something is waited for, it is looked so often what becomes of builds that were begun."""
+
+Result = TypeVar("Result")
 
 PROBE_ATTEMPTS = 2
 """So many failed probes in a row make a commit unobservable: a single one may be the host's fault."""
 
-KILLED_ATTEMPTS = 3
-"""So often in a row a build or a probe is begun that is killed from outside, as by a host that is short of memory:
-what was compiled until then is in the cache."""
-
-
-_FULL = re.compile(r"No space left on device|Disk quota exceeded")
-_FULL_DISK_BYTES = 1 << 20
-
 
 @dataclass(frozen=True)
 class Bench:
-    """Where builds and probes are made for one `owner`, a bisection or a comparison, into whose tables `store` writes.
+    """Where builds and probes are made for one `owner`, a bisection or a comparison, into whose tables `store` writes,
+    by an `executor`.
 
     `toolchain` is the compiler for all builds, None for the matrix's preference; `profiled` is the metric of profiles;
     `again` is the command that goes on after an interruption; `flags` are those that commits are compiled by;
     `tell` takes what happens; at the `ends` (shas) a setting that is refused is the user's matter, not the commit's;
-    `sandbox` is what builds and probes run in.
+    `sandbox` is what builds and probes run in. By their commits, `begun` are builds that were ordered and not waited
+    for, and `received` those that were recorded and not asked for yet. Where several tests are answered side by side,
+    `asker` is the one whose bench this is, `turns` whose turn it is, and `inboxes` have, by test, the commits whose
+    builds others have recorded.
     """
 
     owner: int
@@ -66,6 +80,7 @@ class Bench:
     home: Home
     tell: Watch
     again: str
+    executor: Executor
     toolchain: str | None = None
     jobs: int = 2
     simulations: tuple[Simulation, ...] = ()
@@ -73,6 +88,11 @@ class Bench:
     flags: Flags = Flags.PINNED
     ends: frozenset[str] = frozenset()
     sandbox: Kind = Kind.NONE
+    begun: dict[str, Begun] = field(default_factory=dict, repr=False)
+    received: dict[str, BuildRow] = field(default_factory=dict, repr=False)
+    asker: str = ""
+    turns: Turns = field(default_factory=Turns, repr=False)
+    inboxes: dict[str, list[str]] = field(default_factory=dict, repr=False)
     _libraries: dict[str, tuple[Library, ...]] = field(default_factory=dict, repr=False)
 
     def version(self, sha: str) -> Version:
@@ -97,8 +117,10 @@ class Bench:
         )
 
     def find_or_make(self, sha: str) -> BuildRow:
-        """The build of a commit that is kept, or one made now; raises Unobservable if there is no recipe, UserError if
-        this host lacks a library."""
+        """The build of a commit that is kept of this clone, one that was begun, or one made now; raises Unobservable if
+        there is no recipe, UserError if this host lacks a library."""
+        if sha in self.received:
+            return self.received.pop(sha)
         try:
             recipe = self.recipe(sha)
         except LibraryMissing:
@@ -106,8 +128,9 @@ class Bench:
         except UserError as reason:
             raise Unobservable(reason.problem) from reason
         own = {build.id for build, _ in self.store.builds(self.owner, [sha])}
+        kept = self.store.builds_of_recipe(self.owner, recipe.key(), self.history.identity)
         # Its own come first: the probes there are belong to them.
-        rows = sorted(self.store.builds_of_recipe(recipe.key()), key=lambda row: row.id in own, reverse=True)
+        rows = sorted(kept, key=lambda row: row.id in own, reverse=True)
         lost = None
         for row in rows:
             # Another one's failure may have been the host's: a missing package, since installed.
@@ -124,20 +147,73 @@ class Bench:
                 lost = lost or row
         return self.make(recipe, lost)
 
-    def make(self, recipe: Recipe, lost: BuildRow | None = None) -> BuildRow:
-        """Build by a recipe, and keep what came of it; if that has the code of a build whose artifact was `lost`, as
-        that one's. Raises UserError if the disk is full, a library is not to be had, or what was built before cannot be
-        built now."""
-        self.provide(recipe)
-        started, sha = time.time(), recipe.commit
-        log = self.home.logs / f"build-{sha[:12]}-{recipe.key()[:8]}-{int(started)}.log"
+    def begin(self, sha: str, seconds: float) -> bool:
+        """Have a commit built ahead, which is expected to take so long; whether it is being built. It is not if it was
+        built, or cannot be: `find_or_make` says what of it is there, or why it is not."""
+        if sha in self.received:
+            return False
+        if sha not in self.begun:
+            try:
+                recipe = self.recipe(sha)
+            except UserError:
+                return False
+            if self._is_there(sha, recipe):
+                return False
+            self.begun[sha] = self._begin(recipe, seconds)
+        return True
+
+    def receive(self, sha: str) -> None:
+        """Record a build that was begun and has ended; raises UserError as `make` does."""
+        self.received[sha] = self.find_or_make(sha)
+
+    def _is_there(self, sha: str, recipe: Recipe) -> bool:
+        """Whether a commit need not be built; what is damaged on the disk is seen when it is asked for."""
+        own = {build.id for build, _ in self.store.builds(self.owner, [sha])}
+        kept = self.store.builds_of_recipe(self.owner, recipe.key(), self.history.identity)
+        return any(
+            self.artifacts.path(row.artifact) is not None if row.artifact else row.outcome != Outcome.BUILT
+            for row in kept
+            if row.artifact or row.id in own
+        )
+
+    def _begin(self, recipe: Recipe, seconds: float) -> Begun:
+        """Order a build."""
+        sha = recipe.commit
+        log = self.home.logs / f"build-{sha[:12]}-{recipe.key()[:8]}-{int(time.time())}.log"
         self.tell(events.BuildStarted(sha=sha, toolchain=recipe.toolchain.name, log=str(log)))
-        with scratch(self.home.work) as work:
-            result = self._carried_out(recipe, work, log)
-            self.check_disk(sha, result.outcome, result.first_error)
-            digest = self.artifacts.put(result.output) if result.output else None
-        row = self._recorded(replace(result, output=None), digest, started, lost)
-        self.artifacts.prune(DEFAULT_LIMIT_BYTES, self.store.artifacts_in_use())
+
+        def tell(event: Event) -> None:
+            if isinstance(event, events.Placed) and sha in self.begun:
+                self.begun[sha].host = event.host
+            self.tell(event)
+
+        return Begun(recipe, self.executor.build(self.order(recipe, log), tell), time.monotonic(), seconds)
+
+    def make(self, recipe: Recipe, lost: BuildRow | None = None) -> BuildRow:
+        """Build by a recipe, unless that was begun, and keep what came of it; if that has the code of a build whose
+        artifact was `lost`, as that one's. Raises UserError if the disk is full, a library is not to be had, or what
+        was built before cannot be built now."""
+        sha = recipe.commit
+        begun = self.begun.get(sha) or self._begin(recipe, 0.0)
+        begun.wanted_by.add(self.asker)
+        if self.turns.several:
+            # Another test that asks for it meanwhile waits for the same build.
+            self.begun[sha] = begun
+        try:
+            built = self._waited(begun.handle, for_others=True)
+        except Exception:
+            self.begun.pop(sha, None)
+            raise
+        if begun.row is not None:
+            return begun.row
+        self.begun.pop(sha, None)
+        result = built.result
+        self.check_disk(sha, result.outcome, result.first_error)
+        row = begun.row = self._recorded(result, built.artifact, built.started, lost)
+        for asker, inbox in self.inboxes.items():
+            if asker != self.asker:
+                inbox.append(sha)
+        self.artifacts.prune(DEFAULT_LIMIT_BYTES, (*self.store.artifacts_in_use(), *self._arrived()))
         self.tell(
             events.BuildFinished(
                 sha=sha,
@@ -147,26 +223,34 @@ class Bench:
                 cache_hits=result.cache_hits,
                 cache_misses=result.cache_misses,
                 repairs=len(row.repairs),
+                host=built.host,
             )
         )
         return row
 
-    def _carried_out(self, recipe: Recipe, work: Path, log: Path) -> BuildResult:
-        """What came of building; one that was killed is begun again."""
-        for attempt in range(KILLED_ATTEMPTS):
-            result = carry_out(
-                recipe,
-                builder_of(self.engine),
-                self.history.path,
-                work,
-                self.settings(),
-                log=log,
-                progress=lambda text: self.tell(events.Progress(text=text)),
-            )
-            if result.outcome is not Outcome.OUT_OF_MEMORY or attempt == KILLED_ATTEMPTS - 1:
-                break
-            self.tell(events.Killed(sha=recipe.commit, what="build", why=result.first_error))
-        return result
+    def ended(self) -> list[str]:
+        """The commits whose builds were begun and have ended; what their hosts tell is passed on."""
+        for one in self.begun.values():
+            one.ended = one.handle.done()
+        return [sha for sha, one in self.begun.items() if one.ended]
+
+    def _waited(self, handle: Handle[Result], *, for_others: bool = False) -> Result:
+        """What came of something, with an eye on the builds that were begun beside it; the wait may be one `for_others`
+        to go on. Raises turns.Ended."""
+        while (self.begun or self.turns.several) and not handle.wait(LOOK_S):
+            self.ended()
+            if for_others:
+                self.turns.pass_on()
+            else:
+                self.turns.look()
+        return handle.result()
+
+    def _arrived(self) -> Iterator[str]:
+        """The artifacts of builds that have ended and are not recorded yet."""
+        for one in self.begun.values():
+            with contextlib.suppress(UserError):
+                if one.ended and (digest := one.handle.result().artifact):
+                    yield digest
 
     def _recorded(self, result: BuildResult, digest: str | None, started: float, lost: BuildRow | None) -> BuildRow:
         """What the store has of a build that has just ended; raises UserError if it ended well before."""
@@ -182,34 +266,27 @@ class Bench:
         self.store.put_back(lost.id, digest)
         return replace(lost, artifact=digest)
 
-    def settings(self) -> BuildSettings:
-        """What every build here has."""
-        return BuildSettings(
-            ccache_dir=self.home.ccache,
+    def order(self, recipe: Recipe, log: Path) -> BuildOrder:
+        """What is ordered to have a recipe carried out."""
+        return BuildOrder(
+            recipe=recipe,
+            engine=self.engine,
+            repository=self.history.path,
             patches_dir=self.matrix.patches_dir,
+            log=log,
             jobs=self.jobs,
-            unread=self.engine.unread,
-            bundled=self.engine.bundled,
-            libraries=self.home.libraries,
+            addresses={one.name: self.matrix.addresses(self.engine, one.name) for one in recipe.libraries},
             sandbox=self.sandbox,
         )
-
-    def provide(self, recipe: Recipe) -> None:
-        """Have the libraries of a recipe here; raises UserError."""
-        for library in recipe.libraries:
-            addresses = self.matrix.addresses(self.engine, library.name)
-            self._shelf.provide(library, addresses, lambda text: self.tell(events.Progress(text=text)))
 
     def _wanted(self, sha: str) -> tuple[Library, ...]:
         """The libraries that a commit's tree wants; raises UserError for one of which nothing is known."""
         if sha not in self._libraries:
             sections = self.matrix.libraries(self.engine)
-            self._libraries[sha] = libraries(sections, self.history.tree(sha), self._shelf)
+            # What another host has of its own is not known here.
+            places = HOST if self.executor.here else ()
+            self._libraries[sha] = libraries(sections, self.history.tree(sha), Shelf(self.home.libraries), places)
         return self._libraries[sha]
-
-    @cached_property
-    def _shelf(self) -> Shelf:
-        return Shelf(self.home.libraries)
 
     def check_disk(self, sha: str, outcome: Outcome, first_error: str) -> None:
         """Raises UserError if a build ended for want of space: that says nothing about its commit."""
@@ -222,7 +299,7 @@ class Bench:
     def binary(self, build: BuildRow, link: int = 0) -> Path | None:
         """Where the artifact of a build or of its redraw is; None if it was pruned, never made, or is no longer what
         was kept: then it is thrown away, and that is told."""
-        digest = self.store.links(build.id).get(link) if link else build.artifact
+        digest = self._digest(build, link)
         found = self.artifacts.path(digest) if digest else None
         if digest is None or found is None or self.artifacts.sound(digest):
             return found
@@ -230,61 +307,45 @@ class Bench:
         self.tell(events.ArtifactDamaged(sha=build.sha, digest=digest))
         return None
 
+    def _digest(self, build: BuildRow, link: int) -> str | None:
+        return self.store.links(build.id).get(link) if link else build.artifact
+
     @cached_property
     def artifacts(self) -> Artifacts:
-        """The kept builds of this host."""
+        """The kept builds of this home directory."""
         return Artifacts(self.home.artifacts)
 
     def probe(self, build: BuildRow, purpose: Purpose, test: Test, parameters: Mapping[str, str]) -> bool:
         """One probe more, kept whatever becomes of it; False if it failed. An artifact that is gone or damaged is made
         anew before; raises UserError if it is another one then, or an end refuses a setting of the user's."""
         sha, build = build.sha, self._at_hand(build, purpose)
-        with only_probe(self.home):
-            self.tell(events.ProbeStarted(sha=sha, purpose=str(purpose)))
-            for attempt in range(KILLED_ATTEMPTS):
-                started, began = time.time(), time.monotonic()
-                samples, error = self._probed(build, purpose, test, parameters)
-                seconds = time.monotonic() - began
-                if error is None or not was_killed(error) or attempt == KILLED_ATTEMPTS - 1:
-                    break
-                self.tell(events.Killed(sha=sha, what="probe", why=error))
+        probed = self._waited(self.executor.probe(self._ordered(build, purpose, test, parameters), self.tell))
+        samples, error, seconds = probed.samples, probed.error, probed.seconds
+        if error is not None and probed.refused and sha in self.ends and purpose.counts:
+            raise UserError(error, "leave that setting out: no commit is to blame for it")
+        if error is not None and probed.full:
+            raise UserError(
+                f"the disk became full while {sha[:12]} was probed ({error})",
+                f"free space (`bisect artifacts prune`) and run `{self.again}`",
+            )
         self.store.add_probe(
             self.owner,
             build.id,
             purpose,
             test.name,
             parameters,
-            started,
+            probed.started,
             samples,
             seconds=seconds,
             counter=self.counter.value,
             error=error,
         )
-        told = events.ProbeFinished(sha=sha, purpose=str(purpose), seconds=seconds, error=error)
+        told = events.ProbeFinished(sha=sha, purpose=str(purpose), seconds=seconds, error=error, host=probed.host)
         if samples:
             values = {name: list(found) for name, found in samples.values.items()}
             told = replace(told, values=values, note=samples.note)
         self.tell(told)
         return error is None
-
-    def _probed(
-        self, build: BuildRow, purpose: Purpose, test: Test, parameters: Mapping[str, str]
-    ) -> tuple[Samples | None, str | None]:
-        """The samples of one probe, or why there are none; raises UserError if an end refuses a setting, or the disk is
-        full."""
-        with scratch(self.home.work) as work:
-            request = self._request(build, purpose, test, parameters, work)
-            try:
-                return (asked if purpose.only_asks else measure)(self.engine, request), None
-            except ProbeError as failure:
-                if isinstance(failure, SettingRefused) and build.sha in self.ends and purpose.counts:
-                    raise UserError(str(failure), "leave that setting out: no commit is to blame for it") from failure
-                if _FULL.search(str(failure)) or shutil.disk_usage(work).free < _FULL_DISK_BYTES:
-                    raise UserError(
-                        f"the disk became full while {build.sha[:12]} was probed ({failure})",
-                        f"free space (`bisect artifacts prune`) and run `{self.again}`",
-                    ) from failure
-                return None, str(failure)
 
     def _at_hand(self, build: BuildRow, purpose: Purpose) -> BuildRow:
         """A build with its artifact on the disk; raises UserError if the recipe makes another one now."""
@@ -301,42 +362,24 @@ class Bench:
             )
         return made
 
-    def _request(
-        self, build: BuildRow, purpose: Purpose, test: Test, parameters: Mapping[str, str], work: Path
-    ) -> ProbeRequest:
-        """What a probe of a build is asked for; raises UserError if its artifact is gone."""
-        artifact = self.binary(build, purpose.link)
-        if artifact is None:
+    def _ordered(self, build: BuildRow, purpose: Purpose, test: Test, parameters: Mapping[str, str]) -> ProbeOrder:
+        """What is ordered to have a build probed; raises UserError if its artifact is gone."""
+        digest = self._digest(build, purpose.link)
+        if digest is None or self.binary(build, purpose.link) is None:
             raise UserError(f"the artifact of {build.sha[:12]} was pruned while in use", f"run `{self.again}`")
-        return ProbeRequest(
-            artifact=artifact,
+        return ProbeOrder(
+            engine=self.engine,
+            sha=build.sha,
+            artifact=digest,
             version=self.version(build.sha),
             test=test,
             parameters=parameters,
             counter=self.counter,
-            scratch=work,
+            purpose=str(purpose),
+            only_asks=purpose.only_asks,
             instructions=not purpose.only_clock and self.counter is not Counter.NONE,
             clock=purpose.clocks,
             simulations=self.simulations,
             profiled=self.profiled,
             sandbox=self.sandbox,
         )
-
-
-def measure(engine: Engine, request: ProbeRequest) -> Samples:
-    """What the engine's workload measures; raises ProbeError."""
-    return workload_of(engine).probe(request)
-
-
-def asked(engine: Engine, request: ProbeRequest) -> Samples:
-    """No samples, but the variables of what would be measured; raises ProbeError."""
-    started = time.monotonic()
-    variables = workload_of(engine).variables(request)
-    return Samples({}, request.counter, request.parameters, time.monotonic() - started, variables=variables)
-
-
-@contextlib.contextmanager
-def only_probe(home: Home) -> Iterator[None]:
-    """Held while a probe runs: one at a time per host, across all bisections and comparisons."""
-    with wait_for(home.root / "probe.lock"):
-        yield

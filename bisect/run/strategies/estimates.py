@@ -86,8 +86,7 @@ class Estimates:
 
     def probe_s(self, purpose: Purpose = Purpose.SEARCH) -> float:
         """Median time of the probes so far for one purpose."""
-        seconds = [row.seconds for _, row in self._lab.series(purpose)]
-        return median(seconds) if seconds else UNKNOWN_PROBE_S
+        return probe_s(self._lab, purpose)
 
     def _built(self) -> Sequence[BuildRow]:
         """The last of each commit's builds."""
@@ -100,13 +99,13 @@ class Estimates:
         here = {row.sha for row in rows}
         built = frozenset(number for number, sha in enumerate(shas) if sha in here)
         kept = frozenset(number for number, sha in enumerate(shas) if sha in self._known)
-        full_build_s, probe_s = self.full_build_s(), self.probe_s(purpose)
+        full_build_s, one_probe_s = self.full_build_s(), self.probe_s(purpose)
         build_s = self._builds(rows)
 
         def after(also: frozenset[int]) -> Price:
             prices = Prices(
                 full_build_s=full_build_s,
-                probe_s=probe_s,
+                probe_s=one_probe_s,
                 positions=tuple(self._positions[number] for number in sorted(built | also)),
                 free=built | kept | also,
                 build_s=build_s([shas[number] for number in also]),
@@ -150,3 +149,9 @@ class Estimates:
         for sha, changed in self._lab.history.versions(list(zip(new, [last, *new], strict=False)), self._folders):
             self._versions.append(sha, changed)
         return _Compared(Compilations(self._versions, objects, typical_s(builds, jobs)), common_s(builds, jobs), jobs)
+
+
+def probe_s(lab: Lab, purpose: Purpose = Purpose.SEARCH) -> float:
+    """Median time of the probes so far for one purpose."""
+    seconds = [row.seconds for _, row in lab.series(purpose)]
+    return median(seconds) if seconds else UNKNOWN_PROBE_S

@@ -6,9 +6,9 @@ from functools import partial
 
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.readings import cpu_samples
-from cpubisect.run.estimates import Estimates
-from cpubisect.run.loop import Action, Searched
 from cpubisect.run.measuring import Lab, Unobservable, once_more
+from cpubisect.run.strategies.estimates import Estimates
+from cpubisect.run.strategies.loop import Action, Searched
 from cpubisect.search import events
 from cpubisect.search.clock import noisy as changepoint
 from cpubisect.search.clock.digest import Reading

@@ -1,19 +1,22 @@
 """The search on what is counted: each commit's counts are taken once, and are what it costs."""
 
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from statistics import median
 
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.readings import counted, mean_attributed, mean_profile
-from cpubisect.run.estimates import Estimates
-from cpubisect.run.loop import Action, Searched
+from cpubisect.run.crew import begin_all
 from cpubisect.run.measuring import Lab, Unobservable
 from cpubisect.run.prior import Prior
+from cpubisect.run.strategies.estimates import Estimates
+from cpubisect.run.strategies.loop import Action, Searched
 from cpubisect.search import events
 from cpubisect.search.costs import Cost
 from cpubisect.search.ends import Yardstick
-from cpubisect.search.exact import SPARE, Measure, State, Weigh, even, halvings, next_move
+from cpubisect.search.exact import SPARE, Done, Measure, Price, State, Weigh, even, halvings, next_move
 from cpubisect.search.line import Line
+from cpubisect.search.many.moves import ahead, chances, next_moves, next_probe, pointless
 
 FEWEST_FOR_PRIOR = 5
 """On a shorter line there is nothing to gain from a prior."""
@@ -27,6 +30,7 @@ class ExactSearch:
         self._lab = lab
         self._line = line
         self._yardstick = yardstick
+        begin_all(lab.crew, (line.built(0), line.built(line.size - 1)))
         ends = {number: self._cost(number) for number in (0, line.size - 1)}
         known, dead = measured_before(lab, line, yardstick)
         self._estimates = Estimates(lab, line)
@@ -48,11 +52,41 @@ class ExactSearch:
         """What to measure now, or the end of the search."""
         price = self._estimates.price()
         move = next_move(self._state, self._weigh(), price)
-        if isinstance(move, Measure):
-            seconds = self._estimates.build_s(move.number, price)
-            return Action(move.number, move.why, partial(self._measure, move.number), (move.low, move.high), seconds)
+        return self._action(move, price) if isinstance(move, Measure) else self._searched(move)
+
+    def next_together(self, free: int, pending: Mapping[int, float]) -> Sequence[Action] | Searched:
+        """What so many free builders begin now, beside what is `pending` (number → seconds until it is measured), or
+        the end of the search."""
+        price = self._estimates.price()
+        moves = next_moves(self._state, self._weigh(), price, free, pending, first=self._lab.question.first)
+        if isinstance(moves, Done):
+            # What is being built there tells whether what lies between two failures fails like these.
+            return [] if self._state.sorted_out.presumed & pending.keys() else self._searched(moves)
+        return [self._action(move, price) for move in moves]
+
+    def next_probe(self, ready: Collection[int]) -> Action | None:
+        """Which of the numbers that are built to measure now; None if none tells anything."""
+        move = next_probe(self._state, ready, self._weigh())
+        return Action(move.number, move.why, partial(self._measure, move.number)) if move else None
+
+    def pointless(self, pending: Mapping[int, float]) -> frozenset[int]:
+        """The pending numbers that nobody asks for any more."""
+        likely = dict(self.ahead(()))
+        price = self._estimates.price()
+        useless = pointless(self._state, pending, price, lambda number: likely.get(self._line.built(number), 0.0))
+        return useless - self._state.sorted_out.presumed
+
+    def ahead(self, built: Collection[str]) -> Sequence[tuple[str, float]]:
+        """The commits that are likely needed to confirm the next step and not `built`, with how likely."""
+        return ahead(self._line, chances(self._state, self._weigh()), built)
+
+    def _action(self, move: Measure, price: Price) -> Action:
+        seconds = self._estimates.build_s(move.number, price)
+        return Action(move.number, move.why, partial(self._measure, move.number), (move.low, move.high), seconds)
+
+    def _searched(self, done: Done) -> Searched:
         costs = {number: measured.total for number, measured in self._state.costs.items()}
-        return Searched(self._line, move, costs, self._state.dead)
+        return Searched(self._line, done, costs, self._state.dead)
 
     def give_up(self, number: int, why: str) -> None:
         """A number could not be measured: it stays a candidate that can't be."""
@@ -112,11 +146,24 @@ def built_before(lab: Lab, line: Line) -> tuple[int, ...]:
     return tuple(number for number in range(1, line.size - 1) if line.built(number) in shared)
 
 
+def unprobed(lab: Lab, line: Line) -> frozenset[int]:
+    """The numbers between the ends of a line that were built ahead and not asked for so far; none without a crew: then
+    what was built is asked for."""
+    if lab.crew.builders < 2:
+        return frozenset()
+    failed, probed = lab.failures(), {sha for sha, _ in lab.series(Purpose.SEARCH)}
+    own = ((number, line.built(number)) for number in built_before(lab, line))
+    return frozenset(number for number, sha in own if sha not in failed and sha not in probed)
+
+
 def measured_before(lab: Lab, line: Line, yardstick: Yardstick) -> tuple[dict[int, Cost], dict[int, str]]:
     """What was built and probed between the ends of a line so far: costs, and why there is none."""
     costs: dict[int, Cost] = {}
     dead: dict[int, str] = {}
+    waiting = unprobed(lab, line)
     for number in built_before(lab, line):
+        if number in waiting:
+            continue
         try:
             costs[number] = cost(lab, line.built(number), yardstick)
         except Unobservable as reason:

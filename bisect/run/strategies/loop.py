@@ -59,26 +59,31 @@ class Strategy(Protocol):
 def carry_out(lab: Lab, line: Line, strategy: Strategy) -> Searched:
     """Search a line to the end; raises Unobservable if one of its ends can't be measured."""
     while isinstance(action := strategy.next(), Action):
-        sha = line.built(action.number)
-        low, high = (line.built(number) for number in action.between) if action.between else (None, None)
-        lab.tell(
-            events.Next(
-                sha=sha,
-                number=action.number,
-                of=line.size - 1,
-                why=action.why,
-                low=low,
-                high=high,
-                inside=line.inside,
-                seconds=action.seconds,
-                release=lab.history.release(sha),
-            )
-        )
+        announce(lab, line, action)
         try:
             action.measure()
         except Unobservable as reason:
             if action.number in (0, line.size - 1):
                 raise
             strategy.give_up(action.number, str(reason))
-            lab.tell(events.Unobservable(sha=sha, why=str(reason)))
+            lab.tell(events.Unobservable(sha=line.built(action.number), why=str(reason)))
     return action
+
+
+def announce(lab: Lab, line: Line, action: Action) -> None:
+    """Say what is measured next, and why."""
+    sha = line.built(action.number)
+    low, high = (line.built(number) for number in action.between) if action.between else (None, None)
+    lab.tell(
+        events.Next(
+            sha=sha,
+            number=action.number,
+            of=line.size - 1,
+            why=action.why,
+            low=low,
+            high=high,
+            inside=line.inside,
+            seconds=action.seconds,
+            release=lab.history.release(sha),
+        )
+    )
