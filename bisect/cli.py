@@ -22,8 +22,9 @@ from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import COUNTERS, Counter, Simulation, digits
 from cpubisect.base.sandbox.policy import Wish
 from cpubisect.base.sandbox.secrets import environment
-from cpubisect.command import INTERRUPTED, Commands, pairs
+from cpubisect.command import INTERRUPTED, Commands, on_cluster, pairs
 from cpubisect.compare import compare_command
+from cpubisect.hosts import cluster_group
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.records.lifecycle import RESUMABLE
 from cpubisect.records.registry import Registry
@@ -34,6 +35,7 @@ from cpubisect.upkeep import store_group
 
 if TYPE_CHECKING:
     from cpubisect.attach.ticket import Post
+    from cpubisect.run.bench.orders import Executor
 
 CANCELLED = 4
 WISHES = [wish.value for wish in Wish]
@@ -115,9 +117,10 @@ def main() -> None:
     "--sandbox", type=click.Choice(WISHES), default="auto", show_default=True,
     help="Build and measure in a sandbox: where it works, or not without one, or without one.",
 )  # fmt: skip
+@on_cluster
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on standard output, and only that.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
-def start(as_json: bool, quiet: bool, **options: Any) -> None:
+def start(as_json: bool, quiet: bool, cluster: str | None, certificates: Path | None, **options: Any) -> None:
     """Find the commit between GOOD and BAD that made a query cost more CPU.
 
     GOOD and BAD are versions (5.6.51, v8.5.3), tags, branches or commits.
@@ -131,8 +134,10 @@ def start(as_json: bool, quiet: bool, **options: Any) -> None:
       bisect start 5.5.8 5.6.10 --test point-query --defaults server --first
       bisect start 5.6.51 5.7.44 --test point-query --flags release
       bisect start 5.6.51 5.7.44 --test point-query --both-sides
+      bisect start 5.6.51 5.7.44 --test point-query --cluster tls://head:8786
     """
     from cpubisect.service.ask import Ask, ask
+    from cpubisect.service.executors import executor_at
     from cpubisect.service.launch import begin
     from cpubisect.views.live import Display
 
@@ -146,10 +151,11 @@ def start(as_json: bool, quiet: bool, **options: Any) -> None:
     options["flags"], options["sandbox"] = Flags(options["flags"]), Wish(options["sandbox"])
     asked_for = {one: options.pop(one.replace("-", "_")) for one in Simulation}
     options["simulations"] = tuple(one for one in Simulation if asked_for[one])
-    with Display(quiet=quiet) as display:
-        question = ask(registry.home, Ask(**options), display)
-    bisection = begin(registry, question)
-    _run(registry, bisection, as_json=as_json, quiet=quiet)
+    with executor_at(registry.home, cluster, certificates) as executor:
+        with Display(quiet=quiet) as display:
+            question = ask(registry.home, Ask(**options), display, executor)
+        bisection = begin(registry, question, executor=executor)
+        _run(registry, bisection, executor, as_json=as_json, quiet=quiet)
 
 
 @main.command()
@@ -157,10 +163,20 @@ def start(as_json: bool, quiet: bool, **options: Any) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on standard output, and only that.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @click.option("--sandbox", type=click.Choice(WISHES), help="As for start [default: as it was started].")
+@on_cluster
 @click.option("--queued", is_flag=True, hidden=True, help="Only if it is still queued: how a worker begins one.")
-def resume(bisection: int | None, as_json: bool, quiet: bool, sandbox: str | None, queued: bool) -> None:
+def resume(
+    bisection: int | None,
+    as_json: bool,
+    quiet: bool,
+    sandbox: str | None,
+    queued: bool,
+    cluster: str | None,
+    certificates: Path | None,
+) -> None:
     """Go on with bisection ID (default: the latest interrupted one); nothing finished is done again."""
     from cpubisect.records import queries
+    from cpubisect.service.executors import executor_at
 
     registry = Registry.open()
     if bisection is None:
@@ -170,12 +186,15 @@ def resume(bisection: int | None, as_json: bool, quiet: bool, sandbox: str | Non
             raise UserError("there is no interrupted bisection", "`bisect list` shows them all")
         bisection = max(unfinished)
     wish = Wish(sandbox) if sandbox else None
-    _run(registry, bisection, as_json=as_json, quiet=quiet, among=("queued",) if queued else RESUMABLE, sandbox=wish)
+    among = ("queued",) if queued else RESUMABLE
+    with executor_at(registry.home, cluster, certificates) as executor:
+        _run(registry, bisection, executor, as_json=as_json, quiet=quiet, among=among, sandbox=wish)
 
 
 def _run(
     registry: Registry,
     bisection: int,
+    executor: "Executor",
     *,
     as_json: bool,
     quiet: bool,
@@ -188,7 +207,7 @@ def _run(
 
     try:
         with Display(quiet=quiet) as display:
-            verdict = run(registry, bisection, display, among=among, sandbox=sandbox)
+            verdict = run(registry, bisection, display, among=among, sandbox=sandbox, executor=executor)
     except (KeyboardInterrupt, Stopped):
         click.echo(f"bisect: interrupted; `bisect resume {bisection}` goes on, nothing finished is lost", err=True)
         sys.exit(INTERRUPTED)
@@ -249,11 +268,12 @@ def list_bisections(as_json: bool) -> None:
 @click.argument("bisection", metavar="[ID]", type=int, required=False)
 @click.option("--json", "as_json", is_flag=True)
 def status(bisection: int | None, as_json: bool) -> None:
-    """Show how far bisection ID is (default: the latest)."""
+    """Show how far bisection ID is (default: the latest), and on a cluster what each host does for it."""
     from cpubisect.report.words import joined
     from cpubisect.search.events import CulpritFound, Latest, Next, Posterior, Price
     from cpubisect.search.verdict import prefix
     from cpubisect.views.totals import totals
+    from cpubisect.views.under_way import KINDS, under_way
 
     registry = Registry.open()
     number = _latest(registry) if bisection is None else bisection
@@ -278,6 +298,9 @@ def status(bisection: int | None, as_json: bool) -> None:
         said = [entry.event.sentence for entry in entries if entry.event.sentence]
         found = [entry.event.sentence for entry in entries if isinstance(entry.event, CulpritFound)]
         for line in [*found, *thoughts, *said[-1:]]:
+            click.echo(f"  {line}")
+    if state == "running":
+        for line in under_way(registry.store.events(number, kinds=KINDS)).lines(time.time()):
             click.echo(f"  {line}")
     if state == "interrupted":
         click.echo(f"  `bisect resume {number}` goes on")
@@ -439,6 +462,7 @@ def suspects(bisection: int | None, inside: str, limit: int, as_json: bool) -> N
 
 
 main.add_command(compare_command)
+main.add_command(cluster_group)
 main.add_command(store_group)
 
 

@@ -1,9 +1,11 @@
 """What every command of the command line shares: bad input is one line, never a traceback."""
 
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -47,6 +49,19 @@ def pairs(_context: click.Context, _parameter: click.Parameter, values: tuple[st
     return found
 
 
+def on_cluster(command: Any) -> Any:
+    """Gives a command the options that say where builds and probes are carried out."""
+    for option in (
+        click.option("--certificates", type=click.Path(path_type=Path), metavar="DIR",
+                     help="This host's certificates for that [default: those in the home directory]."),
+        click.option("--cluster", metavar="ADDRESS",
+                     help="Build and measure on the hosts of this head, e.g. tls://head:8786 "
+                     "[default: $CPUBISECT_CLUSTER, else on this host]."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
 @contextlib.contextmanager
 def _in_one_line() -> Iterator[None]:
     try:
@@ -59,7 +74,7 @@ def _in_one_line() -> Iterator[None]:
         click.echo(f"bisect: {problem}: `{asked} --help` says more", err=True)
         sys.exit(BAD_INPUT)
     except UserError as error:
-        click.echo(f"bisect: {error}", err=True)
+        click.echo(f"bisect: {' '.join(str(error).splitlines())}", err=True)
         sys.exit(BAD_INPUT)
     except (click.exceptions.Exit, click.Abort):
         raise
@@ -69,7 +84,10 @@ def _in_one_line() -> Iterator[None]:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except Exception:
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+            click.echo(f"bisect: {shortened(str(error.filename))} is too long a name: give a shorter one", err=True)
+            sys.exit(BAD_INPUT)
         if not (damage := _damage()):
             raise
         click.echo(f"bisect: {damage}", err=True)

@@ -4,7 +4,7 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,9 +12,12 @@ from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import COUNTERS, Counter
 from cpubisect.base.sandbox.policy import Wish
-from cpubisect.command import INTERRUPTED, pairs
+from cpubisect.command import INTERRUPTED, on_cluster, pairs
 from cpubisect.report.comparing.form import TableForm
 from cpubisect.search.comparing.question import ALL, GROUP_WORDS, ROUNDS, numbers_of_clients
+
+if TYPE_CHECKING:
+    from cpubisect.run.bench.orders import Executor
 
 CANCELLED = 4
 MOST_ROUNDS = 100
@@ -54,6 +57,7 @@ def _clients(_context: click.Context, _parameter: click.Parameter, value: str | 
 @click.option("--jobs", type=click.IntRange(1), default=lambda: os.cpu_count() or 1, help="Compile so many at once.")
 @click.option("--sandbox", type=click.Choice([w.value for w in Wish]), default=Wish.AUTO.value, show_default=True,
               help="Build and measure in a sandbox: where it works, or not without one, or without one.")  # fmt: skip
+@on_cluster
 @click.option("--resume", type=int, metavar="ID", help="Go on with comparison ID; nothing finished is done again.")
 @click.option("--queued", is_flag=True, hidden=True, help="Only if it is still queued: how a worker begins one.")
 @click.option("--show", type=int, metavar="ID", help="Print what comparison ID has so far, and measure nothing.")
@@ -76,6 +80,8 @@ def compare_command(
     output: Path | None,
     quiet: bool,
     sandbox: str,
+    cluster: str | None,
+    certificates: Path | None,
     **options: Any,
 ) -> None:
     """Build and measure VERSIONS, and print what each is relative to the first one.
@@ -110,7 +116,11 @@ def compare_command(
     if show is None:
         given = context.get_parameter_source("sandbox") is click.core.ParameterSource.COMMANDLINE
         wish = Wish(sandbox) if given or resume is None else None
-        show = _measure(versions, resume, options, queued=queued, quiet=quiet, sandbox=wish)
+        from cpubisect.base.home import Home
+        from cpubisect.service.executors import executor_at
+
+        with executor_at(Home.open(), cluster, certificates) as executor:
+            show = _measure(versions, resume, options, executor, queued=queued, quiet=quiet, sandbox=wish)
     _print(show, wanted, output)
 
 
@@ -128,6 +138,7 @@ def _measure(
     versions: tuple[str, ...],
     resume: int | None,
     options: dict[str, Any],
+    executor: "Executor",
     *,
     queued: bool,
     quiet: bool,
@@ -150,15 +161,16 @@ def _measure(
         options["flags"] = Flags(options["flags"])
         options["sandbox"] = sandbox
         with Display(quiet=quiet) as display:
-            asked = check(comparisons, Compare(versions=versions, **options), display)
-        number = begin(comparisons, asked)
+            asked = check(comparisons, Compare(versions=versions, **options), display, executor)
+        number = begin(comparisons, asked, executor=executor)
     else:
         number = resume
         if comparisons.row(number).state == "finished":
             return number
     try:
         with Display(quiet=quiet) as display:
-            done = run(comparisons, number, display, among=("queued",) if queued else RESUMABLE, sandbox=sandbox)
+            among = ("queued",) if queued else RESUMABLE
+            done = run(comparisons, number, display, among=among, sandbox=sandbox, executor=executor)
     except (KeyboardInterrupt, Stopped):
         click.echo(
             f"bisect: interrupted; `bisect compare --resume {number}` goes on, nothing finished is lost", err=True

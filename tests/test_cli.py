@@ -17,7 +17,7 @@ from cpubisect.cli import main
 from cpubisect.example.history import Generated
 from cpubisect.records.queries import count
 from cpubisect.records.store import Store
-from cpubisect.service import ask as asking
+from cpubisect.run.bench import here
 
 COMMANDS = ["start", "list", "status", "log", "suspects", "resume", "cancel", "report"]
 COMMANDS += ["artifacts", "tests", "doctor", "serve", "worker", "attach", "compare", "store"]
@@ -132,7 +132,7 @@ def test_a_compiler_that_is_not_there(home: Path, example: Generated) -> None:
 def test_a_counter_that_does_not_count_here_begins_nothing(
     home: Path, example: Generated, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "examine", lambda: {Counter.HARDWARE: "perf is not installed", Counter.CALLGRIND: ""})
+    monkeypatch.setattr(here, "examine", lambda: {Counter.HARDWARE: "perf is not installed", Counter.CALLGRIND: ""})
     words = ("start", "v1.0.0", "v1.4.0", "--test", "seekrandom", "--repo", str(example.path), "--counter", "perf")
     refused(*words, says="perf does not count here (perf is not installed)")
     assert json.loads(bisect("list", "--json").stdout) == []
@@ -140,7 +140,7 @@ def test_a_counter_that_does_not_count_here_begins_nothing(
 
 @pytest.mark.parametrize("option", ["--cache-sim", "--branch-sim", "--metric ll-misses"])
 def test_only_callgrind_simulates(home: Path, example: Generated, monkeypatch: pytest.MonkeyPatch, option: str) -> None:
-    monkeypatch.setattr(asking, "examine", lambda: {Counter.HARDWARE: "", Counter.CALLGRIND: ""})
+    monkeypatch.setattr(here, "examine", lambda: {Counter.HARDWARE: "", Counter.CALLGRIND: ""})
     words = ("start", "v1.0.0", "v1.4.0", "--test", "seekrandom", "--repo", str(example.path), "--counter", "perf")
     refused(
         *words,

@@ -22,7 +22,7 @@ from cpubisect.service import ask, compare, launch
 LEAST, MOST, MOST_S = 60, 500, 4.0
 """Commands of each kind: at least and at most, and seconds after which no more are tried."""
 
-LAST = ("worker", "serve", "doctor")
+LAST = (("worker",), ("serve",), ("doctor",), ("cluster", "head"), ("cluster", "worker"))
 """Those that go on until they are ended, or look at the whole host: they are tried with what they refuse only."""
 
 SOME = ("1", "7", "v1.0.0", "v1.4.0", "seekrandom", "5.6.51", "text", "json", "rows=100", "nonsense=1")
@@ -69,7 +69,7 @@ def tried(words: list[str]) -> int:
 
 
 def test_no_words_end_in_a_traceback(somewhere: None, example: Generated) -> None:
-    commands = [(words, command) for words, command in leaves(main) if words[0] not in LAST]
+    commands = [(words, command) for words, command in leaves(main) if words not in LAST]
     chance, began, ended = random.Random(1), time.monotonic(), Counter[int]()
     while ended.total() < LEAST or (ended.total() < MOST and time.monotonic() - began < MOST_S):
         words, command = chance.choice(commands)
@@ -86,12 +86,16 @@ def test_no_words_end_in_a_traceback(somewhere: None, example: Generated) -> Non
     assert ended[2] > LEAST / 3
 
 
-@pytest.mark.parametrize("command", LAST)
-def test_what_a_command_cannot_take_is_one_line(somewhere: None, command: str) -> None:
+@pytest.mark.parametrize("command", LAST, ids=" ".join)
+def test_what_a_command_cannot_take_is_one_line(somewhere: None, command: tuple[str, ...]) -> None:
     for text in TEXTS:
-        tried([command, f"--nosuch={text}"])
-        tried([command, "extra", text])
-    if command == "serve":
+        tried([*command, f"--nosuch={text}"])
+        tried([*command, "extra", text, "more"])
+    if command == ("serve",):
         for text in TEXTS:
-            tried([command, "--port", text or "x", "--no-such"])
-            tried([command, "--host", "0.0.0.0", "--repo", text])
+            tried([*command, "--port", text or "x", "--no-such"])
+            tried([*command, "--host", "0.0.0.0", "--repo", text])
+    if command == ("cluster", "head"):
+        for text in TEXTS:
+            tried([*command, "--port", text or "x", "--no-such"])
+            tried([*command, "--host", "0.0.0.0", "--certificates", text])

@@ -112,6 +112,7 @@ def _start(context: Context, form: Mapping[str, object]) -> int:
     """Check everything and queue the comparison; raises UserError with the next step."""
     # What builds and measures is loaded when something is started: showing needs none of it.
     from cpubisect.service.compare import Compare, begin, check
+    from cpubisect.service.executors import executor_at
 
     text = {name: str(value) for name, value in form.items()}
     if text.get("repository") not in context.sources:
@@ -142,7 +143,9 @@ def _start(context: Context, form: Mapping[str, object]) -> int:
         toolchain=text.get("toolchain") or None,
         jobs=os.cpu_count() or 1,
     )
-    return begin(context.comparisons, check(context.comparisons, wanted, _silent), queued=True)
+    with executor_at(context.comparisons.home) as executor:
+        asked = check(context.comparisons, wanted, _silent, executor)
+        return begin(context.comparisons, asked, queued=True, executor=executor)
 
 
 def _source(context: Context, repository: str) -> str:

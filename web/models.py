@@ -122,6 +122,7 @@ class Standing(Shape):
     classes: int | None = Field(description="groups of candidates that cannot differ in the binary")
     expected_builds: int | None = Field(description="builds that are likely in all")
     stopped: str = Field(description="why it does not go on by itself")
+    hosts: list[str] = Field(description="what each host of the cluster does now, and what waits for one, in lines")
 
 
 class Overview(Shape):

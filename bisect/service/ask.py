@@ -15,20 +15,21 @@ from cpubisect.base.home import Home
 from cpubisect.base.metrics import Counter, Simulation
 from cpubisect.base.sandbox.policy import Wish
 from cpubisect.builders.catalog import builder_of
-from cpubisect.builders.libraries import libraries
+from cpubisect.builders.libraries import HOST, libraries
 from cpubisect.builders.recipes.matrix import Matrix, locate_matrix
-from cpubisect.builders.recipes.toolchain import find_ccache, installed_toolchains
+from cpubisect.builders.recipes.toolchain import find_ccache
 from cpubisect.builders.shelf import Shelf
 from cpubisect.history.history import History
 from cpubisect.history.mirrors import is_url, mirror_of, refresh
 from cpubisect.history.names import MOVING, Commit
 from cpubisect.history.repository import checked_name
+from cpubisect.run.bench.orders import Executor
 from cpubisect.search import events
 from cpubisect.search.events import Watch
 from cpubisect.search.question import Find, MetricChoice, Question
-from cpubisect.service.sandboxing import settled
+from cpubisect.service.executors import in_process
 from cpubisect.workloads.catalog import engines_with, find_test, flags_of, settings, workload_of
-from cpubisect.workloads.counters.choice import choose, examine
+from cpubisect.workloads.counters.choice import choose
 from cpubisect.workloads.host import tools
 from cpubisect.workloads.probe import Test
 
@@ -60,17 +61,19 @@ class Ask:
     sandbox: Wish = Wish.AUTO
 
 
-def ask(home: Home, asked: Ask, watch: Watch) -> Question:
-    """Check everything that can be checked before the first build; raises UserError with the next step."""
+def ask(home: Home, asked: Ask, watch: Watch, executor: Executor | None = None) -> Question:
+    """Check everything that can be checked before the first build by the `executor`, or here; raises UserError with the
+    next step."""
+    executor = executor or in_process(home)
     for name in (asked.good, asked.bad):
         if name.startswith("-") or not name.strip():
             raise UserError(f"{name!r} is not a commit", "give a version, tag, branch or commit")
         checked_name(name)
     if asked.sandbox is Wish.REQUIRE:
-        settled(asked.sandbox, watch)
+        executor.sandbox(asked.sandbox, watch)
     simulations = asked.metric.simulations(asked.simulations)
     if asked.counter is not None or simulations:
-        choose(examine(), asked.counter, simulations)
+        choose(executor.counters(), asked.counter, simulations)
     matrix = Matrix.load(asked.matrix)
     history, engine, url = opened(home, matrix, asked.repo, asked.engine, asked.tests, watch)
     tests = [find_test(engine, name) for name in dict.fromkeys(asked.tests)]
@@ -84,11 +87,13 @@ def ask(home: Home, asked: Ask, watch: Watch) -> Question:
         raise UserError(
             f"{asked.good} lies on the way to {asked.bad}: there is no other side to search", "leave out --both-sides"
         )
-    toolchain, systems = _recipes(matrix, engine, history, (good, bad), asked)
+    toolchain, systems = _recipes(matrix, engine, history, (good, bad), asked, executor)
     for sha in (good, bad):
-        libraries(matrix.libraries(engine), history.tree(sha), Shelf(home.libraries))
-    find_ccache()
-    look_for_programs(engine, systems)
+        places = HOST if executor.here else ()
+        libraries(matrix.libraries(engine), history.tree(sha), Shelf(home.libraries), places)
+    if executor.here:
+        find_ccache()
+        look_for_programs(engine, systems)
     return Question(
         engine=engine.name,
         repository=str(history.path),
@@ -213,18 +218,24 @@ def _open(path: Path, matrix: Matrix, named: str | None) -> tuple[History, Engin
     return history, history.detect_engine(matrix.engines())
 
 
+def check_compiler(wanted: str | None, executor: Executor) -> None:
+    """Raises UserError if a compiler is wanted that nobody has; of none at all the recipes say what to install."""
+    there = [toolchain.name for toolchain in executor.toolchains]
+    if wanted and there and wanted not in there:
+        place = "this host" if executor.here else "any builder"
+        raise UserError(f"no compiler {wanted!r} on {place}", f"use {', '.join(there)}, or install it")
+
+
 def _recipes(
-    matrix: Matrix, engine: Engine, history: History, ends: tuple[str, str], asked: Ask
+    matrix: Matrix, engine: Engine, history: History, ends: tuple[str, str], asked: Ask, executor: Executor
 ) -> tuple[str | None, list[str]]:
     """The compiler for the whole range and the build systems of its ends; raises UserError if an end has no recipe on
     this host.
 
     One compiler for all commits where the matrix allows it: a step between compilers would look like a regression.
     """
-    toolchains, wanted = installed_toolchains(), asked.toolchain
-    here = [toolchain.name for toolchain in toolchains]
-    if wanted and here and wanted not in here:
-        raise UserError(f"no compiler {wanted!r} on this host", f"use {', '.join(here)}, or install it")
+    toolchains, wanted = executor.toolchains, asked.toolchain
+    check_compiler(wanted, executor)
     versions, systems = [], []
     for sha in ends:
         version = history.version_at(sha)

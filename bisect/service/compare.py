@@ -7,29 +7,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cpubisect.base.disk.scratch import tidied
 from cpubisect.base.engine import Engine
 from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import Counter
 from cpubisect.base.sandbox.policy import Wish
-from cpubisect.base.scratch import remove_leftovers, remove_temporary
 from cpubisect.builders.recipes.matrix import Matrix, locate_matrix
-from cpubisect.builders.recipes.toolchain import find_ccache, installed_toolchains
+from cpubisect.builders.recipes.toolchain import find_ccache
 from cpubisect.history.history import History
 from cpubisect.history.repository import checked_name
 from cpubisect.records.comparisons import Comparisons
 from cpubisect.records.lifecycle import RESUMABLE
 from cpubisect.run.bench.making import Bench
+from cpubisect.run.bench.orders import Executor
 from cpubisect.run.bench.rounds import measure_rounds
 from cpubisect.search import events
 from cpubisect.search.comparing.question import LEAST_SIDES, MOST_SIDES, ROUNDS, Asked, Row, Side, in_groups
 from cpubisect.search.events import Event, Watch
-from cpubisect.service.ask import check_flags, look_for_programs, opened, resolved
+from cpubisect.service.ask import check_compiler, check_flags, look_for_programs, opened, resolved
+from cpubisect.service.executors import in_process
 from cpubisect.service.launch import stoppable
-from cpubisect.service.sandboxing import settled
 from cpubisect.workloads.catalog import find_test, settings, tests_of
-from cpubisect.workloads.counters.choice import choose, examine
-from cpubisect.workloads.host.host import fingerprint
+from cpubisect.workloads.counters.choice import choose
 from cpubisect.workloads.probe import Test
 
 
@@ -54,13 +54,15 @@ class Compare:
     sandbox: Wish = Wish.AUTO
 
 
-def check(comparisons: Comparisons, wanted: Compare, watch: Watch) -> Asked:
-    """Check everything that can be checked before the first build; raises UserError with the next step."""
+def check(comparisons: Comparisons, wanted: Compare, watch: Watch, executor: Executor | None = None) -> Asked:
+    """Check everything that can be checked before the first build by the `executor`, or here; raises UserError with the
+    next step."""
+    executor = executor or in_process(comparisons.home)
     _check_names(wanted)
     if wanted.sandbox is Wish.REQUIRE:
-        settled(wanted.sandbox, watch)
+        executor.sandbox(wanted.sandbox, watch)
     if wanted.counter is not None:
-        choose(examine(), wanted.counter, ())
+        choose(executor.counters(), wanted.counter, ())
     matrix = Matrix.load(wanted.matrix)
     if not wanted.repo and not wanted.engine and not wanted.tests:
         raise UserError("groups of tests do not tell the engine", "name it with --engine, or a clone with --repo")
@@ -73,8 +75,7 @@ def check(comparisons: Comparisons, wanted: Compare, watch: Watch) -> Asked:
     sides = tuple(Side(name, commit.sha) for name, commit in zip(wanted.versions, commits, strict=True))
     _check_apart(sides)
     check_flags(engine, history, tests, wanted.given, [(side.name, side.sha) for side in sides[:1]])
-    toolchain = _toolchain(matrix, engine, history, sides, wanted.toolchain)
-    find_ccache()
+    toolchain = _toolchain(matrix, engine, history, sides, wanted.toolchain, executor)
     return Asked(
         engine=engine.name,
         repository=str(history.path),
@@ -146,17 +147,20 @@ def _check_apart(sides: Sequence[Side]) -> None:
 
 
 def _toolchain(
-    matrix: Matrix, engine: Engine, history: History, sides: Sequence[Side], wanted: str | None
+    matrix: Matrix,
+    engine: Engine,
+    history: History,
+    sides: Sequence[Side],
+    wanted: str | None,
+    executor: Executor,
 ) -> str | None:
     """The compiler for all versions where the matrix allows one; a version without a recipe is left out later, but
     raises UserError if there is none with one.
 
     A step between compilers would look like one between versions.
     """
-    toolchains = installed_toolchains()
-    here = [toolchain.name for toolchain in toolchains]
-    if wanted and here and wanted not in here:
-        raise UserError(f"no compiler {wanted!r} on this host", f"use {', '.join(here)}, or install it")
+    toolchains = executor.toolchains
+    check_compiler(wanted, executor)
     versions, systems, lacking = [], [], None
     for side in sides:
         version = history.version_at(side.sha)
@@ -169,13 +173,16 @@ def _toolchain(
             lacking = reason
     if not versions and lacking:
         raise lacking
-    look_for_programs(engine, systems)
+    if executor.here:
+        find_ccache()
+        look_for_programs(engine, systems)
     return wanted or matrix.shared_toolchain(engine, versions, toolchains)
 
 
-def begin(comparisons: Comparisons, asked: Asked, *, queued: bool = False) -> int:
-    """Record a new comparison on this host, to be measured by the caller or, if `queued`, by a worker; its id."""
-    return comparisons.add(asked, fingerprint(), queued=queued)
+def begin(comparisons: Comparisons, asked: Asked, *, queued: bool = False, executor: Executor | None = None) -> int:
+    """Record a new comparison on this host, or that of the `executor`, to be measured by the caller or, if `queued`, by
+    a worker; its id."""
+    return comparisons.add(asked, (executor or in_process(comparisons.home)).fingerprint, queued=queued)
 
 
 def run(
@@ -185,22 +192,21 @@ def run(
     *,
     among: Sequence[str] = RESUMABLE,
     sandbox: Wish | None = None,
+    executor: Executor | None = None,
 ) -> bool:
     """Measure or go on with a comparison to its end, with another wish for a `sandbox` than it was asked with if one is
-    given; False if it was cancelled meanwhile.
+    given; builds and probes are carried out by the `executor`, or here. False if it was cancelled meanwhile.
 
     Raises UserError if its state is not `among` some, it is being measured by another process, or the host can't go
     on; KeyboardInterrupt or Stopped when interrupted. In every case all that was finished is kept.
     """
-    with comparisons.alone(comparison), stoppable():
+    with comparisons.alone(comparison), stoppable(), tidied(comparisons.home.work):
         owner = {"pid": os.getpid(), "since": time.time()}
         row = comparisons.row(comparison)
         if not comparisons.change_state(comparison, among, "running", owner=owner):
             raise UserError(f"comparison {comparison} is {row.state}", f"`bisect compare --show {comparison}` shows it")
         try:
-            remove_leftovers(comparisons.home.work)
-            remove_temporary()
-            bench, tests = bench_of(comparisons, comparison, watch, sandbox)
+            bench, tests = bench_of(comparisons, comparison, watch, sandbox, executor)
             measure_rounds(bench, comparisons, row.asked, tests)
         except BaseException as error:
             if comparisons.row(comparison).state == "cancelled":
@@ -215,15 +221,22 @@ def run(
 
 
 def bench_of(
-    comparisons: Comparisons, comparison: int, watch: Watch, sandbox: Wish | None = None
+    comparisons: Comparisons,
+    comparison: int,
+    watch: Watch,
+    sandbox: Wish | None = None,
+    executor: Executor | None = None,
 ) -> tuple[Bench, dict[str, Test]]:
     """Where a comparison's builds and probes are made, and its tests by name; raises UserError if the host lacks the
     counter that it began with, or the sandbox that it asks for or must have."""
     row = comparisons.row(comparison)
+    executor = (executor or in_process(comparisons.home)).at(row.host)
     asked = row.asked
     matrix = Matrix.load(Path(asked.matrix))
     engine = matrix.engine(asked.engine)
-    counter = Counter(row.counter) if row.counter else choose(examine(), asked.counter, asked.simulations).counter
+    counter = (
+        Counter(row.counter) if row.counter else choose(executor.counters(), asked.counter, asked.simulations).counter
+    )
     if row.counter is None:
         comparisons.update(comparison, counter=counter.value)
 
@@ -237,17 +250,18 @@ def bench_of(
         store=comparisons.store,
         engine=engine,
         matrix=matrix,
-        toolchains=tuple(installed_toolchains()),
+        toolchains=tuple(executor.toolchains),
         counter=counter,
         history=History(Path(asked.repository), engine),
         home=comparisons.home,
         tell=journal,
         again=f"bisect compare --resume {comparison}",
+        executor=executor,
         toolchain=asked.toolchain,
         jobs=asked.jobs,
         simulations=asked.simulations,
         flags=asked.flags,
         ends=frozenset((asked.sides[0].sha,)),
-        sandbox=settled(sandbox or asked.sandbox, journal),
+        sandbox=executor.sandbox(sandbox or asked.sandbox, journal),
     )
     return bench, {name: find_test(engine, name) for name in asked.tests}

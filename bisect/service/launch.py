@@ -8,34 +8,34 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 
+from cpubisect.base.disk.scratch import tidied
 from cpubisect.base.errors import UserError
 from cpubisect.base.metrics import Counter
 from cpubisect.base.sandbox.policy import Wish
-from cpubisect.base.scratch import remove_leftovers, remove_temporary
 from cpubisect.builders.recipes.matrix import Matrix
-from cpubisect.builders.recipes.toolchain import installed_toolchains
 from cpubisect.history.history import History
 from cpubisect.records.lifecycle import RESUMABLE
 from cpubisect.records.registry import Registry
+from cpubisect.run.bench.orders import Executor
 from cpubisect.run.lab import HostLab
 from cpubisect.search import events
 from cpubisect.search.events import Event, Watch
 from cpubisect.search.question import MetricChoice, Question
 from cpubisect.search.verdict import Answer
+from cpubisect.service.executors import in_process
 from cpubisect.service.panel import answer
-from cpubisect.service.sandboxing import settled
 from cpubisect.workloads.catalog import find_test
-from cpubisect.workloads.counters.choice import choose, examine
-from cpubisect.workloads.host.host import fingerprint
+from cpubisect.workloads.counters.choice import choose
 
 
 class Stopped(BaseException):
     """The process was asked to end (SIGTERM, SIGHUP); like KeyboardInterrupt, nothing below may swallow it."""
 
 
-def begin(registry: Registry, question: Question, *, queued: bool = False) -> int:
-    """Record a new bisection on this host, to be run by the caller or, if `queued`, by a worker, and return its id."""
-    return registry.add(question, fingerprint(), queued=queued)
+def begin(registry: Registry, question: Question, *, queued: bool = False, executor: Executor | None = None) -> int:
+    """Record a new bisection on this host, or that of the `executor`, to be run by the caller or, if `queued`, by a
+    worker, and return its id."""
+    return registry.add(question, (executor or in_process(registry.home)).fingerprint, queued=queued)
 
 
 def run(
@@ -45,23 +45,22 @@ def run(
     *,
     among: Sequence[str] = RESUMABLE,
     sandbox: Wish | None = None,
+    executor: Executor | None = None,
 ) -> Answer | None:
     """Run or continue a bisection to its verdict, with another wish for a `sandbox` than it was asked with if one is
-    given; None if it was cancelled meanwhile.
+    given; builds and probes are carried out by the `executor`, or here. None if it was cancelled meanwhile.
 
     Raises UserError if its state is not `among` some, it is being run by another process, or the host can't go on;
     KeyboardInterrupt or Stopped when interrupted. In every case all that was finished is kept and `run` may be
     called again.
     """
-    with registry.alone(bisection), stoppable():
+    with registry.alone(bisection), stoppable(), tidied(registry.home.work):
         owner = {"pid": os.getpid(), "since": time.time()}
         row = registry.store.bisection(bisection)
         if not registry.store.change_state(bisection, among, "running", owner=owner):
             raise UserError(f"bisection {bisection} is {row.state}", f"`bisect report {bisection}` shows its answer")
         try:
-            remove_leftovers(registry.home.work)
-            remove_temporary()
-            lab = lab_of(registry, bisection, watch, sandbox)
+            lab = lab_of(registry, bisection, watch, sandbox, executor)
             found = answer(lab, row.verdict, lambda v: registry.store.update_bisection(bisection, verdict=v))
         except BaseException as error:
             cancelled = registry.store.bisection(bisection).state == "cancelled"
@@ -76,15 +75,22 @@ def run(
         return found
 
 
-def lab_of(registry: Registry, bisection: int, watch: Watch, sandbox: Wish | None = None) -> HostLab:
+def lab_of(
+    registry: Registry, bisection: int, watch: Watch, sandbox: Wish | None = None, executor: Executor | None = None
+) -> HostLab:
     """Where a bisection's builds and probes are made; raises UserError if the host lacks the counter or the sandbox it
     asks for, or must have as `sandbox` says."""
     row = registry.store.bisection(bisection)
+    executor = (executor or in_process(registry.home)).at(row.host)
     question = row.question
     matrix = Matrix.load(Path(question.matrix))
     engine = matrix.engine(question.engine)
     tests = tuple(find_test(engine, name) for name in question.tests)
-    counter = Counter(row.counter) if row.counter else choose(examine(), question.counter, question.simulations).counter
+    counter = (
+        Counter(row.counter)
+        if row.counter
+        else choose(executor.counters(), question.counter, question.simulations).counter
+    )
     if counter is Counter.NONE and question.metric is MetricChoice.INSTRUCTIONS:
         raise UserError("this host cannot count instructions", "`bisect doctor` says why; or use --metric cpu")
     if row.counter is None:
@@ -95,7 +101,7 @@ def lab_of(registry: Registry, bisection: int, watch: Watch, sandbox: Wish | Non
             registry.store.add_event(bisection, event)
         watch(event)
 
-    kind = settled(sandbox or question.sandbox, journal)
+    kind = executor.sandbox(sandbox or question.sandbox, journal)
     return HostLab(
         bisection=bisection,
         question=question,
@@ -103,12 +109,13 @@ def lab_of(registry: Registry, bisection: int, watch: Watch, sandbox: Wish | Non
         test=tests[0],
         tests=tests,
         matrix=matrix,
-        toolchains=installed_toolchains(),
+        toolchains=executor.toolchains,
         counter=counter,
         history=History(Path(question.repository), engine),
         home=registry.home,
         store=registry.store,
         watch=journal,
+        executor=executor,
         sandbox=kind,
     )
 

@@ -1,6 +1,8 @@
-"""The tests of one question: each gets its own answer, from builds that all of them share."""
+"""The tests of one question: each gets its own answer, from builds that all of them share; with several builders they
+are answered side by side."""
 
 from collections.abc import Callable
+from functools import partial
 
 from cpubisect.run.lab import HostLab
 from cpubisect.run.runner import run
@@ -10,13 +12,35 @@ from cpubisect.search.verdict import Answer
 
 def answer(lab: HostLab, so_far: Answer | None, keep: Callable[[Answer], None]) -> Answer:
     """The verdicts of all tests. `so_far` is what an interrupted run had kept; `keep` takes what is known after each
-    test."""
+    test. Builds that were begun ahead do not outlast it: what has ended is kept."""
+    try:
+        found = _answered(lab, so_far, keep)
+    except BaseException:
+        lab.crew.stop("the bisection is interrupted")
+        raise
+    lab.crew.stop("the answer is known without it")
+    return found
+
+
+def _answered(lab: HostLab, so_far: Answer | None, keep: Callable[[Answer], None]) -> Answer:
     found = dict(so_far.tests) if so_far else {}
     names = [test.name for test in lab.tests]
-    for test in lab.tests:
-        if test.name not in found:
-            own = lab.beside(test)
-            verdict = found[test.name] = run(own)
-            keep(Answer.of(found, names))
-            own.tell(events.Answered(kind_of=verdict.kind.value, summary=verdict.summary))
-    return Answer.of(found, names)
+
+    def known() -> Answer:
+        return Answer.of({name: found[name] for name in names if name in found}, names)
+
+    def find(own: HostLab) -> None:
+        verdict = found[own.test_name] = run(own)
+        keep(known())
+        own.tell(events.Answered(kind_of=verdict.kind.value, summary=verdict.summary))
+        own.crew.leave()
+
+    left = [lab.beside(test) for test in lab.tests if test.name not in found]
+    if len(left) > 1 and lab.crew.builders > 1:
+        for own in left:
+            own.crew.join()
+        lab.turns.run([partial(find, own) for own in left])
+    else:
+        for own in left:
+            find(own)
+    return known()

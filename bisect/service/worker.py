@@ -14,6 +14,7 @@ from cpubisect.records.comparisons import Comparisons
 from cpubisect.records.queries import queued
 from cpubisect.records.registry import Registry
 from cpubisect.search import events
+from cpubisect.service.executors import named_cluster
 from cpubisect.service.sandboxing import settled
 
 POLL_S = 0.5
@@ -62,7 +63,8 @@ class Worker:
 
         Raises UserError if another worker is at work for this home directory, or there is no sandbox and must be.
         """
-        settled(self._sandbox, lambda event: self._say(event.sentence))
+        if not named_cluster():
+            settled(self._sandbox, lambda event: self._say(event.sentence))
         with self._registry.alone_at_work():
             while not stop.is_set():
                 if job := self._next():

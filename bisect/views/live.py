@@ -13,6 +13,7 @@ from cpubisect.search.events import (
     BuildFinished,
     BuildReused,
     BuildStarted,
+    BuildWithdrawn,
     Event,
     GoodSide,
     Joined,
@@ -34,6 +35,7 @@ class Display:
         self._detail = ""
         self._since = time.monotonic()
         self._started = time.monotonic()
+        self._building: dict[str, None] = {}
         self._builds = 0
         self._probes = 0
         self._expected = 0
@@ -70,6 +72,10 @@ class Display:
                 self._expected += event.expected_builds
             case Joined() if not event.inside:
                 self._expected = event.expected_builds
+        if isinstance(event, BuildStarted):
+            self._building[event.sha] = None
+        elif isinstance(event, BuildFinished | BuildWithdrawn):
+            self._building.pop(event.sha, None)
         line = event.sentence
         if isinstance(event, BuildStarted | ProbeStarted | Redrawing):
             self._action, self._detail, self._since = line, "", time.monotonic()
@@ -80,7 +86,9 @@ class Display:
 
     def _state(self) -> Text:
         builds = f"builds {self._builds} of about {max(self._expected, self._builds)}" if self._expected else "builds 0"
+        several = [f"{len(self._building)} builds under way"] if len(self._building) > 1 else []
         parts = [
+            *several,
             f"{self._action} {self._detail}".strip() + f" ({span(time.monotonic() - self._since)})",
             builds,
             f"probes {self._probes}",

@@ -1,9 +1,12 @@
 """A home directory with a finished bisection whose every name is hostile, and the application over it."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from flask import Flask
+from flask.testing import FlaskClient
+from small_bisections import QUICK
 
 from cpubisect.base.home import Home
 from cpubisect.records.registry import Registry
@@ -28,6 +31,15 @@ class Known:
     culprit: str
 
 
+@dataclass(frozen=True)
+class Compared:
+    """A comparison that was measured: its home, its clone, and its versions, of which the last cannot be built."""
+
+    home: Path
+    clone: Path
+    shas: list[str]
+
+
 def context(home: Path, *, host: str = "127.0.0.1", token: str = "", repositories: tuple[str, ...] = ()) -> Context:
     """What a server over a home directory works with."""
     paths = Home(home)
@@ -38,3 +50,12 @@ def context(home: Path, *, host: str = "127.0.0.1", token: str = "", repositorie
 def application(home: Path, *, host: str = "127.0.0.1", token: str = "", repositories: tuple[str, ...] = ()) -> Flask:
     """The application over a home directory, as `bisect serve` makes it."""
     return create_app(context(home, host=host, token=token, repositories=repositories))
+
+
+def comparison_form(client: FlaskClient, **fields: str) -> dict[str, str]:
+    """What the form of the page that asks for a comparison would send."""
+    token = re.search(r'name="csrf" value="([^"]+)"', client.get("/comparisons/new").text)
+    assert token is not None
+    settings = "\n".join(QUICK[1::2])
+    plain = {"repository": "kv", "versions": "", "tests": "readrandom", "rounds": "2", "settings": settings}
+    return {"csrf": token[1], **plain, **fields}

@@ -7,14 +7,17 @@ from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
-from web_home import Known
+from web_home import Compared, Known
 
 from cpubisect.base.home import Home
 from cpubisect.draw import picture
+from cpubisect.records.comparisons import Comparisons
 from cpubisect.records.registry import Registry
 from cpubisect.records.store import Store
+from cpubisect.report.comparing.form import TableForm, written
 from cpubisect.report.form import Form
 from cpubisect.report.render import render
+from cpubisect.views.comparison import gather_comparison
 
 pytestmark = pytest.mark.xdist_group("known")
 
@@ -38,10 +41,11 @@ def test_what_counts_as_naming_a_host() -> None:
     assert hosts(text) == {"a.example", "b.example", "c.example"}
 
 
-def addresses(client: FlaskClient) -> set[str]:
-    """Every address without parameters but numbers and commits that a link of a page leads to, from the list on."""
+def addresses(client: FlaskClient, *more: str) -> set[str]:
+    """Every address without parameters but numbers and commits that a link of a page leads to, from the list on and
+    from `more`."""
     seen: set[str] = set()
-    ahead = ["/", "/start", "/compare", "/comparisons/new", "/sign-in", "/charts.css", "/no-such-page"]
+    ahead = [*more, "/", "/start", "/compare", "/comparisons/new", "/sign-in", "/charts.css", "/no-such-page"]
     ahead += ["/static/live.js", "/static/cpubisect.css", "/static/icon.svg", "/api/openapi.json", "/api/choices"]
     below = ("", "/candidates", "/chart", "/events", "/suspects", "/report", "/builds/1", "/probes/1")
     ahead += ["/api/bisections", *(f"/api/bisections/1{path}" for path in below)]
@@ -51,7 +55,7 @@ def addresses(client: FlaskClient) -> set[str]:
             continue
         seen.add(path)
         answer = client.get(path)
-        if answer.mimetype == "text/html" and "report." not in path:
+        if answer.mimetype == "text/html" and "attachment" not in answer.headers.get("Content-Disposition", ""):
             found = re.findall(r'(?:href|src|data|action)="(/[^"#]*)', answer.text)
             ahead += [link.replace("&amp;", "&") for link in found if "stream" not in link]
     return seen
@@ -61,11 +65,31 @@ def test_no_page_picture_or_answer_names_another_host(client: FlaskClient) -> No
     looked_at = addresses(client)
     assert {path for path in looked_at if "chart.svg" in path}
     assert {path for path in looked_at if "report.html" in path}
-    for path in sorted(looked_at):
-        answer = client.get(path)
-        if answer.mimetype not in ("image/png", "application/gzip"):
-            # The form offers the public repositories, whose addresses it does not say.
-            assert hosts(answer.text) == set(), path
+    assert named(client, looked_at) == {}
+
+
+def named(client: FlaskClient, looked_at: set[str]) -> dict[str, set[str]]:
+    """Of those addresses whose answers name other hosts, which; the form offers the public repositories, whose
+    addresses it does not say."""
+    answers = {path: client.get(path) for path in looked_at}
+    texts = {path: one.text for path, one in answers.items() if one.mimetype not in ("image/png", "application/gzip")}
+    return {path: found for path, text in texts.items() if (found := hosts(text))}
+
+
+def test_no_page_of_a_comparison_names_another_host(browser: FlaskClient) -> None:
+    forms = [f"/comparisons/1/table.{form.value}" for form in TableForm]
+    looked_at = addresses(browser, "/comparisons/1", "/api/comparisons/1", *forms)
+    assert {path for path in looked_at if path.startswith("/comparisons/1/cell")}
+    assert named(browser, looked_at) == {}
+
+
+@pytest.mark.parametrize("form", TableForm)
+def test_no_form_of_a_comparison_names_another_host(compared: Compared, form: TableForm) -> None:
+    told = gather_comparison(Comparisons.of(Home(compared.home)), 1)
+    data = written(told, form)
+    assert len(data) > 100
+    assert hosts(data.decode(errors="ignore")) == set()
+    assert b"vega" not in data
 
 
 @pytest.mark.parametrize("form", Form)

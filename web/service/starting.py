@@ -21,6 +21,7 @@ def start(registry: Registry, sources: Mapping[str, Source], clones: Clones, req
     """Check everything and queue the bisection; raises UserError with the next step."""
     # What builds and measures is loaded when something is started: showing needs none of it.
     from cpubisect.service.ask import Ask, ask
+    from cpubisect.service.executors import executor_at
     from cpubisect.service.launch import begin
 
     if request.repository not in sources:
@@ -28,30 +29,28 @@ def start(registry: Registry, sources: Mapping[str, Source], clones: Clones, req
     check_without_paths(request.settings)
     source = sources[request.repository]
     clones.need(source)
-    question = ask(
-        registry.home,
-        Ask(
-            good=request.good,
-            bad=request.bad,
-            tests=tuple(request.tests),
-            repo=source.where,
-            engine=source.engine or None,
-            metric=MetricChoice(request.metric),
-            find=Find(request.find),
-            given=request.settings,
-            min_step=request.min_step,
-            toolchain=request.toolchain or None,
-            matrix=None,
-            jobs=os.cpu_count() or 1,
-            counter=Counter(request.counter) if request.counter else None,
-            simulations=tuple(one for one in Simulation if one in request.simulations),
-            first=request.first,
-            flags=Flags(request.flags),
-            both_sides=request.both_sides,
-        ),
-        _silent,
+    asked = Ask(
+        good=request.good,
+        bad=request.bad,
+        tests=tuple(request.tests),
+        repo=source.where,
+        engine=source.engine or None,
+        metric=MetricChoice(request.metric),
+        find=Find(request.find),
+        given=request.settings,
+        min_step=request.min_step,
+        toolchain=request.toolchain or None,
+        matrix=None,
+        jobs=os.cpu_count() or 1,
+        counter=Counter(request.counter) if request.counter else None,
+        simulations=tuple(one for one in Simulation if one in request.simulations),
+        first=request.first,
+        flags=Flags(request.flags),
+        both_sides=request.both_sides,
     )
-    return Started(id=begin(registry, question, queued=True), state="queued")
+    with executor_at(registry.home) as executor:
+        question = ask(registry.home, asked, _silent, executor)
+        return Started(id=begin(registry, question, queued=True, executor=executor), state="queued")
 
 
 def check_without_paths(settings: Mapping[str, str]) -> None:

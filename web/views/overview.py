@@ -1,5 +1,6 @@
 """One bisection: its question, how far it is, what was measured of which commit, and its answer."""
 
+import time
 from collections.abc import Iterable, Sequence
 
 from cpubisect.base.metrics import CPU, INSTRUCTIONS
@@ -30,6 +31,7 @@ from cpubisect.views.bisection import End
 from cpubisect.views.measured import measured
 from cpubisect.views.other_flags import other_flags
 from cpubisect.views.totals import totals
+from cpubisect.views.under_way import KINDS, under_way
 from cpubisect.web.models import Coming, CommitLine, Overview, Said, Standing
 
 AFTERWARDS = (Stopped, Attached, Attaching)
@@ -73,7 +75,7 @@ def overview(registry: Registry, bisection: int, test: str | None = None) -> Ove
         finished=row.finished,
         host=row.host,
         totals=totals(store, row),
-        progress=_standing(state, events, told[-1] if told else None),
+        progress=_standing(state, events, told[-1] if told else None, _hosts(registry, bisection, state)),
         verdict=verdict,
         other_flags=other_flags(store, row).get(shown),
         commits=Lines(registry, row, verdict, queries.samples(store, bisection, shown), events).all(),
@@ -90,7 +92,14 @@ def said(entries: Iterable[Entry]) -> list[Said]:
     ]
 
 
-def _standing(state: str, latest: Latest, spoken: Said | None) -> Standing:
+def _hosts(registry: Registry, bisection: int, state: str) -> list[str]:
+    """What each host does for a bisection that is running, and what waits; empty without a cluster."""
+    if state != "running":
+        return []
+    return under_way(registry.store.events(bisection, kinds=KINDS)).lines(time.time())
+
+
+def _standing(state: str, latest: Latest, spoken: Said | None, hosts: Sequence[str]) -> Standing:
     def line(kind: type[Event]) -> str:
         event = latest[kind]
         return event.sentence if event else ""
@@ -111,6 +120,7 @@ def _standing(state: str, latest: Latest, spoken: Said | None) -> Standing:
         classes=size.classes if size else None,
         expected_builds=size.expected_builds if size else None,
         stopped=stopped.why if stopped and not went_on and state == "interrupted" else "",
+        hosts=list(hosts),
     )
 
 
