@@ -4,13 +4,17 @@ VENV := .venv
 STAMP := $(VENV)/.installed
 TYPES := build/types
 
-.PHONY: demo test soak bench-search check lint links types arrows lock system clean
+.PHONY: demo test test-long soak soak-cluster bench-search check lint links types arrows lock system clean
 
 demo: $(STAMP)
 	@scripts/demo
 
 test: $(STAMP)
 	$(VENV)/bin/python -m pytest -n 2 --dist loadgroup
+
+# Clusters that lose hosts, bisections that are killed, and what others try with less.
+test-long: $(STAMP)
+	$(VENV)/bin/python -m pytest -n 2 --dist loadgroup -m long
 
 # Bisections that are killed and disturbed: docs/soak.md. What is done stays in PLACE, and the next call goes on.
 KILLS ?= 200
@@ -23,8 +27,15 @@ soak: $(STAMP)
 	@nice -n 15 $(VENV)/bin/python benchmarks/soak.py --kills $(KILLS) --seed $(SEED) --minutes $(MINUTES) \
 		--place "$(PLACE)" $(if $(WRITE),--write)
 
-# The last line printed is one JSON object. Its matrices are too small to be shared among threads.
+# Bisections on a cluster whose head, workers and asking process are killed: docs/cluster.md.
+soak-cluster: $(STAMP)
+	@nice -n 15 $(VENV)/bin/python benchmarks/cluster_soak.py --kills $(KILLS) --seed $(SEED) --minutes $(MINUTES) \
+		$(if $(WRITE),--write)
+
+# What many builders save, then all kinds of worlds: the last line printed is one JSON object. Matrices are too small to be
+# shared among threads.
 bench-search: $(STAMP)
+	@OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python benchmarks/many.py
 	@OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python benchmarks/search.py --small
 
 check: lint types arrows

@@ -25,6 +25,7 @@ from cpubisect.example.history import generate
 from cpubisect.workloads.catalog import tests_of
 from soaking import table
 from soaking.drive import NoVerdict, Place
+from soaking.page import positive, say, written
 from soaking.plan import cases
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -52,31 +53,15 @@ def soak(place: Place, tests: list[str], seed: int, kills: int, deadline: float)
         place.add(record)
         killed += record.killed
         state = record.skipped or ("good" if record.good else "WRONG")
-        _say(f"case {case.number}: {case.test} by {case.way}, {case.fault}: {state}; {killed} of {kills} kills")
-
-
-def page(text: str, lines: list[str]) -> str:
-    """A page with these lines between its marks."""
-    before, _, rest = text.partition(MARKS[0])
-    return "\n\n".join([before + MARKS[0], "\n".join(lines), MARKS[1] + rest.partition(MARKS[1])[2]])
-
-
-def _say(text: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
-    return int(text)
+        say(f"case {case.number}: {case.test} by {case.way}, {case.fault}: {state}; {killed} of {kills} kills")
 
 
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
     """What was asked for; exits with 2 for what cannot be."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=_positive, default=200)
+    parser.add_argument("--kills", type=positive, default=200)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--minutes", type=_positive, default=60)
+    parser.add_argument("--minutes", type=positive, default=60)
     parser.add_argument("--place", type=Path, default=ROOT / "build/soak")
     parser.add_argument("--test", dest="tests", action="append", metavar="NAME", choices=example_tests())
     parser.add_argument("--write", action="store_true")
@@ -99,15 +84,15 @@ def main() -> int:
     try:
         soak(place, asked.tests or example_tests(), asked.seed, asked.kills, deadline)
     except KeyboardInterrupt:
-        _say("interrupted; the same command goes on")
+        say("interrupted; the same command goes on")
     except NoVerdict as why:
-        _say(str(why))
+        say(str(why))
         return 1
     records = [record for record in place.records() if record.seed == asked.seed]
     lines = table.lines(records)
     print("\n".join(lines))
     if asked.write:
-        PAGE.write_text(page(PAGE.read_text(), lines))
+        PAGE.write_text(written(PAGE.read_text(), lines, MARKS))
     return 0 if all(record.good for record in records) else 1
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from random import Random
 
 from soaking import evidence
-from soaking.faults import Ground, Skipped, ground_of
+from soaking.disks import Skipped
+from soaking.faults import Ground, ground_of
 from soaking.judgement import Answer, Kept, Record, builds_repeated, probes_repeated
 from soaking.plan import Case, Fault, Moment, Way, moments, victim
 from soaking.processes import below, kill, left_after

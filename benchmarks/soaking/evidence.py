@@ -17,6 +17,7 @@ BISECTION = 1
 _OF_A_HOME = {
     *("store.sqlite", "repositories", "artifacts", "libraries", "logs", "work", "running", "backups", "ccache"),
     *("probe.lock", ".store.sqlite.lock", "store.sqlite-wal", "store.sqlite-shm", "web-key"),
+    *("cluster", "ccache-apart"),
 }
 _OURS = "cpubisect-*"
 

@@ -12,6 +12,7 @@ from random import Random
 from cpubisect.base.locks import wait_for
 from cpubisect.builders.recipes.matrix import locate_matrix
 from cpubisect.records.schema import MIGRATIONS
+from soaking.disks import Skipped, fill, mount, unmount
 from soaking.older import OLDEST, undo_migrations
 from soaking.plan import Case, Fault
 
@@ -28,10 +29,6 @@ _ALL_REFS = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 
 JUMPS_S = (-3 * 365 * 86400, -86400, -3600, -30, 0, 30, 3600, 86400, 3 * 365 * 86400)
 """By so much the clock is off, one after another by chance."""
-
-
-class Skipped(Exception):
-    """This host cannot have a fault; says why."""
 
 
 @dataclass
@@ -92,14 +89,14 @@ class SmallDisk(Ground):
 
     def begin(self) -> None:
         """Mount it; raises Skipped where only root may."""
-        _mount(self.home, DISK)
+        mount(self.home, DISK)
 
     def running(self) -> None:
         """Fill it to the last byte."""
         if not self.full_since and self.chance.random() < 0.3:
             self.applied += 1
             self.full_since = time.monotonic()
-            _fill(self._ballast)
+            fill(self._ballast)
 
     def tick(self) -> bool:
         """Free it again, once it was full for long enough."""
@@ -114,7 +111,7 @@ class SmallDisk(Ground):
 
     def end(self) -> None:
         """Unmount it."""
-        _unmount(self.home)
+        unmount(self.home)
 
 
 class SmallCache(Ground):
@@ -123,13 +120,13 @@ class SmallCache(Ground):
     def begin(self) -> None:
         """Mount it; raises Skipped where only root may."""
         cache = self.root / "ccache"
-        _mount(cache, CACHE)
+        mount(cache, CACHE)
         self.environment["CCACHE_DIR"] = str(cache)
         self.applied = 1
 
     def end(self) -> None:
         """Unmount it."""
-        _unmount(self.root / "ccache")
+        unmount(self.root / "ccache")
 
 
 class JumpingClock(Ground):
@@ -272,30 +269,3 @@ def ground_of(case: Case, root: Path, example: Path) -> Ground:
         directory.mkdir(parents=True)
     shutil.copytree(example, ground.clone, symlinks=True)
     return ground
-
-
-def _mount(place: Path, size: str) -> None:
-    place.mkdir(parents=True, exist_ok=True)
-    words = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "soak", str(place)]
-    try:
-        done = subprocess.run(words, capture_output=True, text=True)
-    except OSError as error:
-        raise Skipped(f"a small file system cannot be mounted here ({error.strerror})") from error
-    if done.returncode:
-        raise Skipped(f"a small file system cannot be mounted here ({done.stderr.strip()})")
-
-
-def _unmount(place: Path) -> None:
-    if place.is_mount():
-        subprocess.run(["umount", str(place)], check=True, capture_output=True)
-
-
-def _fill(ballast: Path) -> None:
-    piece = b"\0" * (1 << 20)
-    try:
-        with ballast.open("wb", buffering=0) as file:
-            while piece:
-                if not file.write(piece):
-                    piece = piece[: len(piece) // 2]
-    except OSError:
-        return

@@ -9,6 +9,7 @@ from cpubisect.records.schema import MIGRATIONS, OF_A_COMPARISON
 OLDEST = 1
 _SEVERAL_TESTS = 6
 _BACK = {
+    12: ("ALTER TABLE builds DROP COLUMN origin",),
     10: tuple(f"DROP TABLE {statement.split('(')[0].split()[-1]}" for statement in reversed(OF_A_COMPARISON)),
     9: ("ALTER TABLE builds DROP COLUMN objects",),
     8: ("ALTER TABLE probes DROP COLUMN note",),

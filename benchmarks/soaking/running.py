@@ -3,9 +3,6 @@
 import json
 import os
 import re
-import signal
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -14,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cpubisect.base.locks import is_held
+from soaking.commands import Commands
 from soaking.evidence import BISECTION, state
 from soaking.faults import Ground
 from soaking.judgement import refusal
@@ -38,7 +36,6 @@ ENDS: Mapping[str, tuple[str, str]] = {
 """The release that changed a test's cost, for those of gets; that of seeks is `SEEKS`."""
 
 SEEKS = ("v1.2.0", "v1.3.0")
-_END_S = 40.0
 _ANSWER_S = 30.0
 
 
@@ -53,7 +50,6 @@ class Run(ABC):
     def __init__(self, ground: Ground, cache: Path) -> None:
         self.ground = ground
         self.said: list[str] = []
-        self._log = ground.root / "log"
         own = {name: value for name, value in os.environ.items() if not name.startswith(("CPUBISECT", "CCACHE"))}
         self.environment = {
             **own,
@@ -63,8 +59,7 @@ class Run(ABC):
             "CPUBISECT_TOKEN": TOKEN,
             **ground.environment,
         }
-        self._started: dict[str, subprocess.Popen[bytes]] = {}
-        self._offsets: dict[str, int] = {}
+        self._commands = Commands(ground.root)
 
     @property
     def state(self) -> str:
@@ -78,7 +73,7 @@ class Run(ABC):
 
     def alive(self) -> bool:
         """Whether anything runs that was started here."""
-        return any(process.poll() is None for process in self._started.values())
+        return bool(self._commands.running())
 
     @abstractmethod
     def go_on(self) -> None:
@@ -86,42 +81,14 @@ class Run(ABC):
 
     def close(self) -> None:
         """End what runs for ever."""
-        for process in self._started.values():
-            if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
-        for process in self._started.values():
-            try:
-                process.wait(_END_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-                self.said.append(f"{process.args!r} did not end")
+        self.said += [f"{name} did not end" for name in self._commands.close()]
 
     def endings(self) -> list[tuple[int, str]]:
         """How commands that have ended since this was last asked did so: exit code, and what they said."""
-        found = []
-        for name, process in list(self._started.items()):
-            if process.poll() is not None:
-                found.append((process.returncode, self._output(name)))
-                del self._started[name]
-        return found
+        return [(ending.status, ending.said) for ending in self._commands.endings()]
 
     def _spawn(self, name: str, *words: str) -> None:
-        log = self._log.with_name(f"{name}.log")
-        with log.open("ab") as output:
-            self._offsets[name] = output.tell()
-            output.write(f"$ {' '.join(words)}\n".encode())
-            output.flush()
-            command = [sys.executable, "-m", "cpubisect.cli", *words]
-            self._started[name] = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=self.environment,
-                start_new_session=True,
-            )  # fmt: skip
-
-    def _output(self, name: str) -> str:
-        with self._log.with_name(f"{name}.log").open("rb") as file:
-            file.seek(self._offsets[name])
-            return file.read().decode(errors="replace")
+        self._commands.spawn(name, words, self.environment)
 
 
 class CommandRun(Run):
@@ -152,10 +119,10 @@ class ServedRun(Run):
         """Start the processes that do not run, and queue the bisection if nobody is at it."""
         if self.finished:
             return
-        if "serve" not in self._started:
+        if "serve" not in self._commands:
             apart = ("--no-worker",) if self._beside else ()
             self._spawn("serve", "serve", "--port", "0", "--repo", f"example={self.ground.clone}", *apart)
-        if self._beside and "worker" not in self._started:
+        if self._beside and "worker" not in self._commands:
             self._spawn("worker", "worker")
         address = self._address()
         if not address:
@@ -172,8 +139,8 @@ class ServedRun(Run):
     def _address(self) -> str:
         """Where it is served, once it says so; empty if it does not."""
         deadline = time.monotonic() + _ANSWER_S
-        while time.monotonic() < deadline and self._started["serve"].poll() is None:
-            if found := re.search(r"http://\S+/", self._output("serve")):
+        while time.monotonic() < deadline and "serve" in self._commands.running():
+            if found := re.search(r"http://\S+/", self._commands.said("serve")):
                 return found[0]
             time.sleep(0.05)
         return ""

@@ -13,10 +13,10 @@ def lines(records: Sequence[Record]) -> list[str]:
     """A row for each case, one of sums, and a line for whatever is wrong or was left out."""
     done = [record for record in records if not record.skipped]
     header = [*COLUMNS, *FOUND]
-    table = [_row(header), "|---|---|---|---|" + "--:|" * (len(header) - 5) + "---|", *map(_line, done), _sum(done)]
-    amiss = [f"- Case {own.number}: {text}" for own in done for text in _amiss(own)]
+    table = [row(header), "|---|---|---|---|" + "--:|" * (len(header) - 5) + "---|", *map(_line, done), _sum(done)]
+    wrong = [f"- Case {own.number}: {text}" for own in done for text in amiss(own)]
     skipped = [f"- Case {own.number} was left out: {own.skipped}." for own in records if own.skipped]
-    return [*table, *([""] if amiss or skipped else []), *amiss, *skipped]
+    return [*table, *([""] if wrong or skipped else []), *wrong, *skipped]
 
 
 def _line(record: Record) -> str:
@@ -26,7 +26,7 @@ def _line(record: Record) -> str:
         *(len(record.orphans), len(record.leftovers)),
     )
     about = (record.number, record.test, record.way, record.fault, record.faults or "")
-    return _row([*map(str, about), *kills, *map(str, found), "same" if record.same else "**not the same**"])
+    return row([*map(str, about), *kills, *map(str, found), "same" if record.same else "**not the same**"])
 
 
 def _sum(records: Sequence[Record]) -> str:
@@ -42,10 +42,11 @@ def _sum(records: Sequence[Record]) -> str:
     )
     same = f"{sum(own.same for own in records)} of {len(records)}"
     about = (f"all: {sum(kills.values())} kills", "", "", "", sum(own.faults for own in records))
-    return _row([*map(str, about), *(str(kills.get(kind, 0)) for kind in Kind), *map(str, found), same])
+    return row([*map(str, about), *(str(kills.get(kind, 0)) for kind in Kind), *map(str, found), same])
 
 
-def _amiss(record: Record) -> list[str]:
+def amiss(record: Record) -> list[str]:
+    """What is not as it should be, in words."""
     return [
         *record.wrong,
         *([] if record.same else [f"its answer is {record.answer.kind or 'none'}"]),
@@ -54,5 +55,6 @@ def _amiss(record: Record) -> list[str]:
     ]
 
 
-def _row(cells: Sequence[str]) -> str:
+def row(cells: Sequence[str]) -> str:
+    """A row of a table."""
     return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"

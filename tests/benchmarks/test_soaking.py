@@ -28,6 +28,7 @@ from soaking.evidence import answer, leftovers, tracebacks
 from soaking.faults import EditedMatrix, JumpingClock, RewrittenClone, ground_of
 from soaking.judgement import Answer, Kept, Record, builds_repeated, probe_key, probes_repeated, refusal, totals
 from soaking.older import OLDEST, undo_migrations
+from soaking.page import written
 from soaking.plan import KILLS_OF_A_CASE, Case, Fault, Kind, Way, cases, moments, victim
 from soaking.processes import below, kill, kind_of, left_after
 
@@ -203,9 +204,9 @@ def test_the_table_has_sums_and_what_is_wrong() -> None:
 
 def test_the_page_keeps_its_text() -> None:
     text = f"Before\n\n{soak.MARKS[0]}\nold\n{soak.MARKS[1]}\nafter\n"
-    written = soak.page(text, ["a", "b"])
-    assert written == f"Before\n\n{soak.MARKS[0]}\n\na\nb\n\n{soak.MARKS[1]}\nafter\n"
-    assert soak.page(written, ["a", "b"]) == written
+    found = written(text, ["a", "b"], soak.MARKS)
+    assert found == f"Before\n\n{soak.MARKS[0]}\n\na\nb\n\n{soak.MARKS[1]}\nafter\n"
+    assert written(found, ["a", "b"], soak.MARKS) == found
 
 
 @pytest.mark.parametrize("words", [["--kills", "0"], ["--minutes", "x"], ["--test", "no-such"], ["--seed", "a"], ["x"]])

@@ -1,0 +1,1 @@
+"""Bisections on a cluster of real processes that are killed at random moments."""
