@@ -1,6 +1,7 @@
 """What many tests need: the embedded example's repository, made once, and a home directory of their own."""
 
 import os
+import pickle
 import signal
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, settings
 # Two workers that each solve small systems with several threads get in each other's way.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+from cpubisect.base.locks import wait_for
 from cpubisect.example.history import Generated, generate
 
 # What a test finds must not depend on how fast the machine is just now.
@@ -25,17 +27,29 @@ def _interruptible() -> None:
 
 
 @pytest.fixture(scope="session")
-def example(tmp_path_factory: pytest.TempPathFactory) -> Generated:
-    """The example's repository; read only."""
-    return generate(tmp_path_factory.mktemp("example") / "minikv")
+def together(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory that all workers of the run have in common."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
 
 
 @pytest.fixture(scope="session")
-def compiler_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def example(together: Path) -> Generated:
+    """The example's repository; read only. All workers have the same one: compiler caches of builds in a sandbox are
+    known by the repository's place."""
+    made = together / "example.pickle"
+    with wait_for(together / "example.lock"):
+        if not made.exists():
+            made.write_bytes(pickle.dumps(generate(together / "example" / "minikv")))
+    found: Generated = pickle.loads(made.read_bytes())
+    return found
+
+
+@pytest.fixture(scope="session")
+def compiler_cache(together: Path) -> Path:
     """One compiler cache for all tests of all workers, so that a commit is compiled once."""
     named = os.environ.get("CCACHE_DIR")
-    own = tmp_path_factory.getbasetemp()
-    return Path(named) if named else (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "ccache"
+    return Path(named) if named else together / "ccache"
 
 
 @pytest.fixture

@@ -17,7 +17,8 @@ from cpubisect.example.history import Generated
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("example")]
 
-SMALL = ["--set", "repeats=1"]
+SMALL = ["--set", "repeats=1", "--sandbox", "off"]
+"""The browser's test has the same in the sandbox."""
 
 RELEASE = ("v1.2.0", "v1.3.0")
 """The release that brought the culprit, and nothing else that can be seen."""
@@ -105,6 +106,7 @@ def test_the_other_way_round_is_an_improvement(module_home: dict[str, str], exam
     assert not verdict_of(data)["culprits"]
 
 
+@pytest.mark.long
 def test_killed_at_random_moments_it_ends_in_the_same_verdict(
     undisturbed: dict[str, Any], module_home: dict[str, str], example: Generated, tmp_path: Path
 ) -> None:

@@ -113,22 +113,22 @@ def test_no_path_of_the_home_is_in_logs_and_commands(found: Told, packed: bytes)
             assert home not in content, name
 
 
-def test_the_script_reproduces_the_step_from_a_clean_clone(packed: bytes, program: Path, tmp_path: Path) -> None:
+def test_the_script_reproduces_the_step_from_a_clean_clone_and_no_other(
+    packed: bytes, program: Path, tmp_path: Path
+) -> None:
     folder = unpacked(packed, tmp_path / "out")
-    done = again(folder / "reproduce.sh", program, "--directory", "again here")
+    script = folder / "reproduce.sh"
+    done = again(script, program, "--directory", "again here")
     assert done.returncode == 0, done.stderr
     assert "recorded" in done.stdout
     assert "re-measured" in done.stdout
     assert "  reproduced: they differ by 0." in done.stdout
     assert (folder.parent / "again here" / "home" / "store.sqlite").is_file()
-
-
-def test_another_step_than_recorded_is_not_reproduced(packed: bytes, program: Path, tmp_path: Path) -> None:
-    folder = unpacked(packed, tmp_path / "out")
-    script = folder / "reproduce.sh"
     (case,) = cases(Bisection.from_json(json.loads((folder / "report.json").read_text())))
     assert str(case.percent) in script.read_text()
     script.write_text(script.read_text().replace(str(case.percent), str(case.percent + 9)))
+    # What was measured is not measured once more: only another step was recorded.
+    program.write_text(f"#!/bin/sh\ncat '{folder.parent}/again here/case-1.json'\n")
     done = again(script, program)
     assert done.returncode == 1, done.stderr
     assert "  not reproduced: they differ by " in done.stdout
