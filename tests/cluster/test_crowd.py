@@ -70,7 +70,7 @@ def test_four_builders_and_two_probe_hosts_come_to_the_verdict_of_one(tmp_path: 
     assert max(made.values()) == 1, "no two of them built a commit"
 
     probed = [event["data"] for event in told if event["kind"] == "probe-finished"]
-    assert {event["host"] for event in probed if CPU in event["values"]} == {"p1"}, "the clock is of one host"
+    assert len({event["host"] for event in probed if CPU in event["values"]}) == 1, "the clock is of one host"
     assert {event["host"] for event in probed} <= set(PROBERS)
     for name in BUILDERS:
         assert not (homes[name] / "probe.lock").exists(), f"{name} made no probe"
