@@ -71,8 +71,19 @@ class Host:
         return self._make(number, False)
 
     def _make(self, number: int, mishap: bool) -> bool:
+        self.clock_s += self.begin(number)
+        return self._end(number, mishap)
+
+    def begin(self, number: int) -> float:
+        """Begin a build elsewhere, which this host's clock does not wait for: the seconds that it takes."""
         self.builds += 1
-        self.clock_s += self.build_s * self.share(number)
+        return self.build_s * self.share(number)
+
+    def end(self, number: int) -> bool:
+        """What was begun elsewhere has ended; True if there is an artifact now."""
+        return self._end(number, self._history.fails_once(number))
+
+    def _end(self, number: int, mishap: bool) -> bool:
         if number in self._history.dead:
             self.failures[number] = f"error: broken by change {self._history.dead[number]}"
         elif mishap:

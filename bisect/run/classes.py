@@ -82,9 +82,7 @@ def _withdraw_joined(lab: Lab, whole: Line, chosen: Line) -> None:
 
 def narrow(lab: Lab, line: Line, yardstick: Yardstick) -> Searched:
     """Search a line in the classes that it has; raises Unobservable if an end can't be measured."""
-    if yardstick.regime is Regime.NOISY:
-        return carry_out(lab, line, NoisySearch(lab, line, yardstick))
-    strategy = ExactSearch(lab, line, yardstick)
+    strategy = (NoisySearch if yardstick.regime is Regime.NOISY else ExactSearch)(lab, line, yardstick)
     return (carry_out_together if lab.crew.builders > 1 else carry_out)(lab, line, strategy)
 
 

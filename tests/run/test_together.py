@@ -130,3 +130,24 @@ def test_two_tests_take_hardly_more_rounds_than_one() -> None:
     yard, found = answered(several, 4, 1)
     assert {name: named(verdict) for name, verdict in found.items()} == {"scan": ["c40"], "read": ["c90"]}
     assert yard.most == 4
+
+
+@SLOW
+@given(place=st.integers(1, 59), builders=st.integers(2, 16), seed=st.integers(0, 2**32))
+def test_on_cpu_time_builders_that_are_free_build_what_the_host_then_reads(
+    place: int, builders: int, seed: int
+) -> None:
+    commits = straight(*[1000.0] * place, *[1200.0] * (60 - place))
+    lab = CrewLab(commits, asked(commits), builders, seed, sigma=0.01, counts_instructions=False)
+    assert named(run(lab)) == [f"c{place}"]
+    assert max(Counter(lab.made).values()) == 1
+    assert set(lab.probed) <= set(lab.made)
+    assert 2 <= lab.crew.most <= builders
+
+
+def test_on_cpu_time_what_cannot_be_built_is_gone_around_by_many_too() -> None:
+    commits = straight(*[1000.0] * 20, *[Commit(1200.0, fails="no")] * 3, *[1200.0] * 37)
+    lab = CrewLab(commits, asked(commits), 4, sigma=0.01, counts_instructions=False)
+    verdict = run(lab)
+    assert [(group.after, group.until) for group in verdict.groups] == [("c19", "c23")]
+    assert max(Counter(lab.made).values()) == 1

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cpubisect.search.clock.digest import Reading
 from cpubisect.search.clock.noisy import next_action
 from cpubisect.search.clock.situation import Probe, Situation
-from cpubisect.search.many.ahead import next_builds, while_waiting, with_pending
+from cpubisect.search.many.ahead import chances, next_builds, pointless, while_waiting, with_pending
 
 BUILD_S, PROBE_S = 400.0, 40.0
 
@@ -117,3 +117,17 @@ def test_whatever_is_known_nothing_is_built_twice(size: int, k: int, seed: int, 
 def test_dead_numbers_are_gone_around(k: int) -> None:
     dead = dict.fromkeys(range(80, 121), "broken")
     assert not set(next_builds(situation(dead=dead), k)) & set(dead)
+
+
+def test_builds_in_gaps_that_cannot_hold_the_step_are_ended() -> None:
+    now = situation(read={100: 6})
+    assert pointless(now, {50: 300.0, 150: 300.0}) == {150}
+    surely = situation(size=4, culprit=2, read={1: 8, 2: 8})
+    assert pointless(surely, {1: 300.0}) == {1}
+
+
+def test_the_culprit_is_likely_where_the_step_is() -> None:
+    likely = chances(situation(size=9, culprit=4, read={3: 8, 4: 8, 6: 4}))
+    assert sum(likely.values()) == pytest.approx(1.0)
+    assert likely[4] > 0.9
+    assert chances(situation(step=0.0)) == {}

@@ -23,7 +23,6 @@ from cpubisect.search.many.moves import (
     opening,
     pointless,
     spaced,
-    together,
 )
 
 
@@ -323,12 +322,6 @@ def test_what_a_confirmation_takes_is_known_ahead() -> None:
     assert ahead(line, {2: LIKELY / 2}, set()) == ()
     assert chances(replace(found, settled=frozenset({2}))) == {}
     assert chances(State(4, {0: Cost(100.0), 3: Cost(100.0)})) == {}
-
-
-def test_several_searches_that_share_their_builds_choose_together() -> None:
-    assert together([["a", "b", "c"], ["b", "d"]], 2) == ("b", "a")
-    assert together([["a", "b"], ["c", "d"]], 3) == ("a", "c", "b")
-    assert together([], 3) == ()
 
 
 def test_both_ends_are_needed_first() -> None:

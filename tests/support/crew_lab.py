@@ -64,7 +64,7 @@ class CrewLab(FakeLab):
     """A lab with a crew; `made` are the commits that were built, in order, and `probed` those that were probed."""
 
     def __init__(self, commits: Commits, question: Question, builders: int, seed: int = 1, **host: Any) -> None:
-        super().__init__(commits, question, **host)
+        super().__init__(commits, question, seed=seed, **host)
         self.known: set[str] = set()
         self.made: list[str] = []
         self.probed: list[str] = []

@@ -1,7 +1,7 @@
 """The search on CPU time: each reading is noise and drift too, and says a little."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 from cpubisect.records.purpose import Purpose
@@ -17,6 +17,9 @@ from cpubisect.search.clock.situation import ENOUGH, NoStep, Probe, Situation, S
 from cpubisect.search.ends import Yardstick
 from cpubisect.search.exact import Done
 from cpubisect.search.line import Line
+from cpubisect.search.many import ahead
+from cpubisect.search.many.ahead import next_builds, while_waiting, with_pending
+from cpubisect.search.many.moves import ahead as confirming
 from cpubisect.search.stats import uncertainty
 
 SCATTERED = 0.95
@@ -24,6 +27,9 @@ SCATTERED = 0.95
 
 LEAST_TOLD = 0.005
 """A gap that holds the step with less than this probability is not worth a place in the journal."""
+
+BESIDE = "a builder is free, and it splits the rest"
+"""Why a commit is built that is not what is read next."""
 
 
 class NoisySearch:
@@ -39,25 +45,71 @@ class NoisySearch:
         shas = {number: line.built(number) for number in range(line.size)}
         self._dead = {number: failures[sha] for number, sha in shas.items() if sha in failures}
         self._priced = False
+        self._told = 0
         self._changes = 0
+        self._being_built: Mapping[int, float] = {}
 
     def next(self) -> Action | Searched:
         """What to measure now, or the end of the search."""
         situation = self._situation()
+        if (given_up := self._looked_at(situation)) is not None:
+            return given_up
+        action = changepoint.next_action(situation)
+        return self._action(action) if isinstance(action, Probe) else self._searched(action, situation)
+
+    def next_together(self, free: int, pending: Mapping[int, float]) -> Sequence[Action] | Searched:
+        """What so many free builders begin now, beside what is `pending` (number → seconds until it is measured), or
+        the end of the search."""
+        situation = self._situation()
+        if (given_up := self._looked_at(situation)) is not None:
+            return given_up
+        self._being_built = _unbuilt(situation, pending)
+        action = changepoint.next_action(with_pending(situation, self._being_built))
+        if not isinstance(action, Probe):
+            return self._searched(action, situation)
+        numbers = next_builds(situation, free, self._being_built)
+        return [self._action(action if n == action.number else Probe(n, 1, BESIDE)) for n in numbers]
+
+    def next_probe(self, ready: Collection[int]) -> Action | None:
+        """What to read now of what is there or `ready`: what tells most, or what tells most meanwhile if that is being
+        built; None if nothing would tell anything."""
+        situation = self._situation()
+        action = changepoint.next_action(with_pending(situation, self._being_built))
+        if not isinstance(action, Probe):
+            return None
+        if action.number in ready or situation.build_s(action.number) == 0:
+            return self._action(action)
+        meanwhile = while_waiting(situation)
+        return self._action(meanwhile) if meanwhile else None
+
+    def pointless(self, pending: Mapping[int, float]) -> frozenset[int]:
+        """The pending numbers that nobody asks for any more."""
+        situation = self._situation()
+        return ahead.pointless(situation, _unbuilt(situation, pending))
+
+    def ahead(self, built: Collection[str]) -> Sequence[tuple[str, float]]:
+        """The commits that are likely needed to confirm the step and not `built`, with how likely."""
+        return confirming(self._line, ahead.chances(self._situation()), built)
+
+    def _looked_at(self, situation: Situation) -> Searched | None:
+        """Tell what is known now, once for each reading; the end of the search if layouts scatter too much for it."""
         self._tell_changes(situation.data.changes)
         now = changepoint.current(situation) if changepoint.reproduced(situation) else None
-        if now is not None:
-            if not self._priced:
-                self._tell_price(now)
-                self._priced = True
+        if now is None:
+            return None
+        if not self._priced:
+            self._tell_price(now)
+            self._priced = True
+        if self._told != len(situation.readings):
             self._tell(now)
-            if now.scattered >= SCATTERED and not self._yardstick.redrawn and not self._lab.redraws:
-                return self._searched(NoStep(now.step, 0.0), situation, scattered=True)
-        action = changepoint.next_action(situation)
-        if isinstance(action, Probe):
-            seconds = self._estimates.build_s(action.number, self._estimates.price())
-            return Action(action.number, action.why, partial(self._visit, action), seconds=seconds)
-        return self._searched(action, situation)
+            self._told = len(situation.readings)
+        if now.scattered >= SCATTERED and not self._yardstick.redrawn and not self._lab.redraws:
+            return self._searched(NoStep(now.step, 0.0), situation, scattered=True)
+        return None
+
+    def _action(self, probe: Probe) -> Action:
+        seconds = self._estimates.build_s(probe.number, self._estimates.price())
+        return Action(probe.number, probe.why, partial(self._visit, probe), seconds=seconds)
 
     def stated(self, low: int, high: int) -> float:
         """How likely a step is between two numbers that were measured, by all readings there are."""
@@ -153,3 +205,8 @@ class NoisySearch:
         else:
             done = Done(answer.found, (), answer.remainder, 0.0)
         return Searched(self._line, done, costs, self._dead, data.sigma, scattered)
+
+
+def _unbuilt(situation: Situation, pending: Mapping[int, float]) -> dict[int, float]:
+    """Those of the pending numbers whose binary is not there yet."""
+    return {number: seconds for number, seconds in pending.items() if situation.build_s(number) > 0}

@@ -22,6 +22,10 @@ from cpubisect.search.stats import entropy
 
 NOTHING: Mapping[int, float] = {}
 
+HELD = 0.01
+"""A build is ended once its gap holds the step with less than this probability: it would tell less than a hundredth of
+a bit."""
+
 
 def next_builds(situation: Situation, k: int = 1, pending: Mapping[int, float] = NOTHING) -> tuple[int, ...]:
     """The numbers that `k` free builders build now, the most telling first, beside what is `pending` (number → seconds
@@ -63,6 +67,30 @@ def while_waiting(situation: Situation) -> Probe | None:
 
     action, rate = best_action(replace(situation, build_s=build_s), situation.data, now)
     return action if rate > 0 else None
+
+
+def pointless(situation: Situation, pending: Mapping[int, float]) -> frozenset[int]:
+    """The pending builds to end: all once there is an answer, else those in gaps that hardly hold the step (`HELD`);
+    none while it is not sure again that the ends differ."""
+    if not isinstance(next_action(with_pending(situation, pending)), Probe):
+        return frozenset(pending)
+    now = current(situation) if reproduced(situation) else None
+    if now is None:
+        return frozenset()
+    held = dict(zip(now.gaps, (float(one) for one in now.probabilities), strict=True))
+    return frozenset(n for n in pending if not any(low < n < high and held[low, high] >= HELD for low, high in held))
+
+
+def chances(situation: Situation) -> dict[int, float]:
+    """How likely each number is the culprit; empty before the ends surely differ."""
+    now = current(situation) if reproduced(situation) else None
+    if now is None:
+        return {}
+    return {
+        number: float(probability) / (high - low)
+        for (low, high), probability in zip(now.gaps, now.probabilities, strict=True)
+        for number in range(low + 1, high + 1)
+    }
 
 
 @dataclass(frozen=True)

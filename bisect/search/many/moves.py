@@ -15,10 +15,9 @@ is built, wait for the first that is finished, take it in.
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
 
 from cpubisect.search.exact import (
     SPARE,
@@ -54,8 +53,6 @@ EVENINGS = 4
 evenly spaced (3.16 of 3.17 bits)."""
 
 NOTHING: Mapping[int, float] = {}
-
-Named = TypeVar("Named", bound=Hashable)
 
 
 def next_moves(
@@ -166,16 +163,6 @@ def ahead(line: Line, likely: Mapping[int, float], built: Collection[str]) -> tu
             needed[commit] = needed.get(commit, 0.0) + (chance if commit not in built else 0.0)
     worth = [(sha, min(1.0, chance)) for sha, chance in needed.items() if chance >= LIKELY]
     return tuple(sorted(worth, key=lambda one: -one[1]))
-
-
-def together(asked: Sequence[Sequence[Named]], k: int) -> tuple[Named, ...]:
-    """The `k` that several searches which share their builds ask for together, each having said what it wants, most
-    telling first: what several want counts for all of them, and the n-th of a search for 1 / n."""
-    worth: dict[Named, float] = {}
-    for own in asked:
-        for place, one in enumerate(own, start=1):
-            worth[one] = worth.get(one, 0.0) + 1 / place
-    return tuple(sorted(worth, key=lambda one: -worth[one])[:k])
 
 
 @dataclass(frozen=True)
