@@ -36,6 +36,14 @@ def test_one_sample_a_side_says_nothing() -> None:
     assert not found.sure
 
 
+def test_samples_that_bound_nothing_have_no_interval() -> None:
+    found = step([100.0, 300.0], [100.0, 900.0])
+    assert found.percent == pytest.approx(150.0)
+    assert not found.bounded
+    assert not found.sure
+    assert found.visible == math.inf
+
+
 @pytest.mark.parametrize(("before", "after"), [([], [1.0]), ([1.0], [])])
 def test_both_sides_need_samples(before: list[float], after: list[float]) -> None:
     with pytest.raises(ValueError, match="both sides"):
