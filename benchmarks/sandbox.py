@@ -197,6 +197,7 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         if lacking := sandboxing.problem():
             raise UserError(lacking.why, lacking.fix)
+        arguments.place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=arguments.place) as made:
             clone = arguments.repo or Path(made, "minikv")
             if arguments.repo is None:

@@ -73,11 +73,12 @@ class Lacking:
 
 @dataclass(frozen=True)
 class Refused:
-    """The host could not carry it out, in words for the user."""
+    """The host could not carry it out, in words for the user; `killed` if whatever did it was killed from outside."""
 
     host: str
     problem: str
     hint: str
+    killed: bool = False
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@ the process ends when the order is cancelled, the worker ends, or either is kill
 
 import json
 import pickle
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from cpubisect.base.home import Home
 from cpubisect.base.process import Guarded
 from cpubisect.cluster.carrying import ANSWER, EVENTS, ORDER
 from cpubisect.cluster.orders import Answer, Full, Refused
+from cpubisect.run.bench.here import KILLED_ATTEMPTS
+from cpubisect.search.events import Notice
 
 POLL_S = 0.2
 """So often it is looked whether an order was cancelled, and events are sent."""
@@ -49,7 +52,19 @@ def carry(topic: str, ticket: str, packed: bytes) -> Answer:
 
 
 def _carried(worker: Worker, key: Any, topic: str, ticket: str, packed: bytes) -> Answer:
-    """What came of the process that carries it out; raises Withdrawn."""
+    """What came of the process that carries it out, which is begun again if it is killed; raises Withdrawn."""
+    name = str(worker.name)
+    for _ in range(KILLED_ATTEMPTS - 1):
+        answer = _attempted(worker, key, topic, ticket, packed)
+        if not (isinstance(answer, Refused) and answer.killed):
+            return answer
+        again = {"text": f"what {name} did was killed from outside: once more"}
+        worker.log_event(topic, {"ticket": ticket, "kind": Notice.kind, "host": name, "data": again})
+    return _attempted(worker, key, topic, ticket, packed)
+
+
+def _attempted(worker: Worker, key: Any, topic: str, ticket: str, packed: bytes) -> Answer:
+    """What came of it once; raises Withdrawn."""
     home, name = Home.open(), str(worker.name)
     with scratch(home.work) as place:
         (place / ORDER).write_bytes(packed)
@@ -70,7 +85,8 @@ def _carried(worker: Worker, key: Any, topic: str, ticket: str, packed: bytes) -
             return Full(name, str(scarce))
         words = said.read_text(errors="replace").strip().splitlines()[-1:] or ["it was killed"]
         code = child.finished().returncode
-        return Refused(name, f"{name} could not carry it out ({words[0][:_MOST_SAID]})", f"exit code {code} there")
+        why = f"{name} could not carry it out ({words[0][:_MOST_SAID]})"
+        return Refused(name, why, f"exit code {code} there", killed=code == -signal.SIGKILL)
 
 
 def _is_wanted(worker: Worker, key: Any) -> bool:

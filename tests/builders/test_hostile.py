@@ -8,41 +8,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hostile import TOKEN, Built, World, build, reached, script, world
+from hostile import BUILDERS, LISTS, NONE, SANDBOX, TOKEN, Built, Tried, World, build
 from small_trees import GOOD, commit, git
 
 from cpubisect.history.history import History
 
-SANDBOX, NONE = "bubblewrap", "none"
-
-MAKEFILE = "EVIL := $(shell sh tools/evil.sh)\n\ndb_bench:\n\tcp reached db_bench\n"
-LISTS = """\
-cmake_minimum_required(VERSION 3.17)
-project(toy C)
-execute_process(COMMAND sh tools/evil.sh WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-add_custom_target(db_bench COMMAND cp ${CMAKE_SOURCE_DIR}/reached ${CMAKE_BINARY_DIR}/db_bench)
-"""
-BUILDERS = {"make": "cpubisect.builders.rocksdb:BUILDER", "cmake": "cmake_builder:BUILDER"}
 ATTEMPTS = list(World(Path("/"), 0, "", 0).attempts())
-
-
-class Tried:
-    """A hostile commit built by one system in both ways, each in a world of its own."""
-
-    def __init__(self, directory: Path, system: str) -> None:
-        self.reached: dict[str, dict[str, str]] = {}
-        self.changed: dict[str, bool] = {}
-        for kind in (SANDBOX, NONE):
-            root = directory / kind
-            root.mkdir()
-            with world(root) as there:
-                files = {"Makefile": MAKEFILE, "CMakeLists.txt": LISTS, "tools/evil.sh": script(there.attempts())}
-                sha = commit(there.clone, files)
-                before = there.state()
-                built = build(root, sha, kind, system=system, builder=BUILDERS[system])
-                assert built.outcome == "built", built
-                self.reached[kind] = reached(built.said)
-                self.changed[kind] = there.state() != before
 
 
 @pytest.fixture(scope="module", params=list(BUILDERS))

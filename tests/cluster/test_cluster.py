@@ -155,6 +155,24 @@ def test_work_of_a_builder_that_is_killed_is_done_elsewhere(cluster: SmallCluste
 
 
 @pytest.mark.long
+def test_a_build_that_is_killed_alone_is_begun_again_there(cluster: SmallCluster, tmp_path: Path, gate: Gate) -> None:
+    path, shas = clone(tmp_path, MAKEFILE.replace("\t$(CC)", f"\t{gate.rule()}\n\t$(CC)"))
+    asked = cluster.run(*words(path, shas[1]), home="killed-alone")
+    host = asked.until(" is done by b").rpartition(" ")[2]
+    held = gate.wait()
+    gate.open()
+    below = psutil.Process(cluster.hosts[host].pid).children(recursive=True)
+    carrying = [
+        one for one in below if "cpubisect.cluster.carrying" in one.cmdline() and "guard.py" not in str(one.cmdline())
+    ]
+    assert len(carrying) == 1
+    carrying[0].kill()
+    os.close(held)
+    asked.until(f"what {host} did was killed from outside: once more")
+    assert culprits(answer(asked)) == [shas[4]]
+
+
+@pytest.mark.long
 def test_a_builder_that_is_asked_to_end_in_a_build_leaves_nothing_of_it(
     cluster: SmallCluster, tmp_path: Path, gate: Gate
 ) -> None:

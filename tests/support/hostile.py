@@ -10,8 +10,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from small_trees import commit
+
 TOKEN = "s3cret-of-an-ancestor"
 OWNED = "taken over"
+
+SANDBOX, NONE = "bubblewrap", "none"
+
+MAKEFILE = "EVIL := $(shell sh tools/evil.sh)\n\ndb_bench:\n\tcp reached db_bench\n"
+LISTS = """\
+cmake_minimum_required(VERSION 3.17)
+project(toy C)
+execute_process(COMMAND sh tools/evil.sh WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+add_custom_target(db_bench COMMAND cp ${CMAKE_SOURCE_DIR}/reached ${CMAKE_BINARY_DIR}/db_bench)
+"""
+BUILDERS = {"make": "cpubisect.builders.rocksdb:BUILDER", "cmake": "cmake_builder:BUILDER"}
 
 
 @dataclass(frozen=True)
@@ -192,3 +205,23 @@ def build(
     )
     assert done.returncode == 0, done.stderr
     return Built(*json.loads(done.stdout.splitlines()[-1]))
+
+
+class Tried:
+    """A hostile commit built by one system in both ways, each in a world of its own: what was `reached`, and whether
+    anything of the host was `changed`, by kind."""
+
+    def __init__(self, directory: Path, system: str) -> None:
+        self.reached: dict[str, dict[str, str]] = {}
+        self.changed: dict[str, bool] = {}
+        for kind in (SANDBOX, NONE):
+            root = directory / kind
+            root.mkdir()
+            with world(root) as there:
+                files = {"Makefile": MAKEFILE, "CMakeLists.txt": LISTS, "tools/evil.sh": script(there.attempts())}
+                sha = commit(there.clone, files)
+                before = there.state()
+                built = build(root, sha, kind, system=system, builder=BUILDERS[system])
+                assert built.outcome == "built", built
+                self.reached[kind] = reached(built.said)
+                self.changed[kind] = there.state() != before
