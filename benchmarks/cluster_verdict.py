@@ -45,8 +45,7 @@ class Told:
     @classmethod
     def of(cls, report: Mapping[str, Any], journal: Sequence[Mapping[str, Any]], seconds: float) -> "Told":
         """From what `bisect start --json` and `bisect log --json` print."""
-        (test,) = report["tests"]
-        verdict = test["verdict"]
+        (verdict,) = report["verdict"]["tests"].values()
         hosts: dict[str, dict[str, list[str]]] = {"build-finished": {}, "probe-finished": {}}
         for event in journal:
             if event["kind"] in hosts:

@@ -13,6 +13,10 @@ from cpubisect.builders.trees.shop import Builder, Shop
 
 TARGET = "db_bench"
 
+DEPENDENCIES = "$(if $@,-MMD)"
+"""Only where a recipe makes something: a Makefile that tries the compiler while it is read, with /dev/null for its output,
+would have it write to /dev/null.d, which fails."""
+
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _IDLE = "bisect-idle.mk"
 _ARCHIVER = "bisect-idle-archiver"
@@ -21,8 +25,8 @@ _ARCHIVER = "bisect-idle-archiver"
 class MakeDbBench:
     """Builds the target `db_bench` with make in the source tree.
 
-    Flags go into EXTRA_CFLAGS and EXTRA_CXXFLAGS, which the Makefile appends to its own; -MMD makes the compiler
-    write down what each object was made from. The recipe's options are arguments of make.
+    Flags go into EXTRA_CFLAGS and EXTRA_CXXFLAGS, which the Makefile appends to its own; by DEPENDENCIES the compiler
+    writes down what each object was made from. The recipe's options are arguments of make.
     """
 
     systems: Mapping[str, Sequence[Tool]] = {"make": (Tool("make", "make", "building"),)}
@@ -81,8 +85,8 @@ class MakeDbBench:
             TARGET,
             *(f"{name}={program}" for name, program in tools.items()),
             *shop.options,
-            f"EXTRA_CFLAGS={' '.join((*shop.cflags, '-MMD'))}",
-            f"EXTRA_CXXFLAGS={' '.join((*shop.cxxflags, '-MMD'))}",
+            f"EXTRA_CFLAGS={' '.join((*shop.cflags, DEPENDENCIES))}",
+            f"EXTRA_CXXFLAGS={' '.join((*shop.cxxflags, DEPENDENCIES))}",
         ]
 
     def _environment(self, shop: Shop) -> dict[str, str]:

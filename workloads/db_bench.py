@@ -61,6 +61,7 @@ from cpubisect.workloads.db_bench_tests import SHAPES, TESTS
 from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, SettingRefused, Test, Workload
 
 _RUN_TIMEOUT_S = 1800.0
+_MOST_SAID = 200
 _RESULT = re.compile(r"^(\w+) *: +([\d.]+) micros/op (\d+) ops/sec", re.MULTILINE)
 _FOUND_NONE = re.compile(r"\(0 of \d+ found\)")
 _TELLING = re.compile(
@@ -306,7 +307,8 @@ def why(finished: Finished) -> str:
     if told:
         return told
     if finished.returncode:
-        return f"ended with status {finished.returncode}"
+        said = f", having said {lines[-1][:_MOST_SAID]!r}" if lines else ""
+        return f"ended with status {finished.returncode}{said}"
     return f"no result line, only {lines[-1]!r}" if lines else "printed nothing"
 
 

@@ -22,7 +22,7 @@ def event(kind: str, at: float, **data: Any) -> dict[str, Any]:
 
 
 def test_what_hosts_did_is_in_the_journal() -> None:
-    report = {"tests": [{"verdict": {"kind": "culprit", "culprits": [{"sha": SHA}]}}]}
+    report = {"verdict": {"tests": {"scan": {"kind": "culprit", "culprits": [{"sha": SHA}]}}}}
     journal = [
         event("build-finished", 110.0, wall_seconds=60.0, host="b1"),
         event("probe-finished", 115.0, seconds=10.0, host="p1"),

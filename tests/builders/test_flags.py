@@ -67,7 +67,7 @@ def test_a_c_source_gets_a_flag_for_c(tmp_path: Path, toolchain) -> None:
         Outcome.BUILT,
         ["-Wno-error=unused-function"],
     )
-    assert "'EXTRA_CXXFLAGS=-DONLY_IN_CXX -MMD'" in result.log.read_text()
+    assert "'EXTRA_CXXFLAGS=-DONLY_IN_CXX $(if $@,-MMD)'" in result.log.read_text()
 
 
 def test_the_code_is_that_of_a_tree_that_needs_no_flag(tmp_path: Path) -> None:

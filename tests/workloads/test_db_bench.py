@@ -439,6 +439,7 @@ def ended(output: str, **changed: object) -> Finished:
         (ended("Keys: 16\nopen error: Corruption: bad\nmore error\n"), "open error: Corruption: bad"),
         (ended("==7== Memcheck error\nget error: x\n"), "get error: x"),
         (ended("Keys: 16\n"), "ended with status 1"),
+        (ended("Please install gflags\n"), "ended with status 1, having said 'Please install gflags'"),
         (
             ended("db_bench: x.cc:3: Assertion `a' failed.\n", returncode=-6),
             "Assertion `a' failed. (killed by SIGABRT)",
