@@ -14,7 +14,7 @@ from cpubisect.builders.trees.shop import Builder, Shop
 TARGET = "db_bench"
 
 DEPENDENCIES = "$(if $@,-MMD)"
-"""Only where a recipe makes something: a Makefile that tries the compiler while it is read, with /dev/null for its output,
+"""Only where a recipe makes something: a Makefile that tries the compiler while it is read, with /dev/null as output,
 would have it write to /dev/null.d, which fails."""
 
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
