@@ -303,6 +303,7 @@ def test_the_clock_jumps_for_the_program_alone(tmp_path: Path, example: Generate
     assert 10**8 - 60 < float(said) - now < 10**8 + 60
 
 
+@pytest.mark.long
 def test_one_that_is_killed_on_its_way_has_the_same_verdict(
     tmp_path: Path, compiler_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

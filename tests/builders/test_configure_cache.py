@@ -151,6 +151,7 @@ def test_what_lies_where_an_argument_points_to_counts(yard: Yard, tmp_path: Path
     assert not reused(yard.configure(TREE, argument)[1])
 
 
+@pytest.mark.long
 def test_a_damaged_or_foreign_file_is_not_read(yard: Yard) -> None:
     header, _ = yard.configure()
     (file,) = yard.kept.iterdir()

@@ -29,6 +29,7 @@ def test_they_follow_a_history_that_is_the_same_without_them(example: Generated,
     assert (placed.good, placed.bad, placed.branches) == (example.good, example.bad, example.branches)
 
 
+@pytest.mark.long
 def test_the_loop_lies_across_two_lines_after_one_of_them(
     placed: Generated, tmp_path: Path, compiler_cache: Path
 ) -> None:

@@ -154,6 +154,7 @@ def test_an_interrupted_one_is_resumed_with_the_answer_and_the_builds_it_had(hom
         assert data["totals"]["builds_made"] == 0
 
 
+@pytest.mark.long
 def test_a_new_one_uses_the_builds_that_were_kept(home: Path, tmp_path: Path) -> None:
     write_clone(tmp_path / "kv")
     registry = restored(tmp_path / "kv")

@@ -34,7 +34,7 @@ def quiet(event: Event) -> None:
     pass
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_the_culprit_is_found_and_no_commit_is_built_twice(
     home: Path, clone: tuple[Path, list[str]], seed: int
 ) -> None:

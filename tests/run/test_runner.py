@@ -33,6 +33,7 @@ def test_several_culprits_come_out_ranked_and_explain_the_whole(home: Path, tmp_
     assert data["totals"]["candidates"] == 8
 
 
+@pytest.mark.long
 def test_the_larger_part_of_the_difference_comes_first(home: Path, tmp_path: Path) -> None:
     loops = [1000, 1500, 1500, 2100, 2100]
     shas = history(tree(1000), *(cost(n, f"/* {i} */") for i, n in enumerate(loops))).write(tmp_path / "kv")
@@ -51,6 +52,7 @@ def test_no_difference_says_what_would_have_been_seen(home: Path, tmp_path: Path
     assert data["totals"]["builds"] == 2
 
 
+@pytest.mark.long
 def test_an_improvement_is_told_and_found_when_asked_for(home: Path, tmp_path: Path) -> None:
     loops = (1000, 1000, 900, 900)
     story = history(tree(1000), *(cost(n, f"/* {i} */") for i, n in enumerate(loops)))
@@ -103,6 +105,7 @@ def test_a_difference_on_the_good_branch_is_told_as_that(home: Path, tmp_path: P
     assert any("--find improvement" in note for note in verdict["notes"])
 
 
+@pytest.mark.long
 def test_merges_are_entered_as_deep_as_they_go(home: Path, tmp_path: Path) -> None:
     story = history(tree(1000))
     story.commit({"a.txt": "1"}, branch="feature", parents=[1])
@@ -152,6 +155,7 @@ def test_cpu_time_alone_finds_a_large_step(home: Path, tmp_path: Path, steady: N
     assert max(probability for *_, probability in gaps) > 0.9
 
 
+@pytest.mark.long
 def test_cpu_time_alone_enters_a_merge(home: Path, tmp_path: Path, steady: None) -> None:
     story = history(tree(1000))
     story.commit(cost(1000, "/* side */"), branch="side", parents=[1])

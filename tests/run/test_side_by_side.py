@@ -79,6 +79,7 @@ def test_each_test_gets_its_answer_and_nothing_is_made_twice(
     assert not any(host.does for host in now.hosts)
 
 
+@pytest.mark.long
 def test_their_searches_are_under_way_together(home: Path, clone: tuple[Path, list[str]]) -> None:
     path, shas = clone
     registry, number = begun(path, shas[0], tests=BOTH)
