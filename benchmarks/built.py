@@ -6,12 +6,15 @@ Prints a Markdown table for each engine of every release that was tried in home 
 $CPUBISECT_HOME: by release and compiler the build that compiled most anew (of equals the last, in the order of
 homes), its repairs or the first error, its CPU seconds, how many compilations were made anew (the cache had the
 others), and thousands of instructions per query of each test with its own settings, the median of all probes of that
-release. `--write` puts them into docs/built.md.
+release. `--write` puts them into docs/built.md: what that has of releases, or tests of a release, that no home knows
+stays, since homes do not.
 """
 
 import argparse
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Self
@@ -85,18 +88,79 @@ class Tried:
                 if probe.purpose == Purpose.SEARCH and (probe.test, probe.clients) in own and probe.clients == 1:
                     self.costs[keys[probe.sha]][probe.test] += probe.values.get(INSTRUCTIONS, ())
 
-    def table(self, engine: str) -> Iterable[str]:
-        """The lines of an engine's table."""
-        keys = sorted((key for key in self.builds if key[0] == engine), key=lambda key: (Version.parse(key[1]), key[2]))
-        tests = list(dict.fromkeys(test for key in keys for test, costs in self.costs[key].items() if costs))
-        yield "| " + " | ".join(["release", "compiler", "CPU s", "compiled", "repairs or first error", *tests]) + " |"
-        yield "|---|---|--:|--:|---|" + "--:|" * len(tests)
-        for key in keys:
-            built = [build for build in self.builds[key] if build.artifact] or self.builds[key]
+    def rows(self) -> Iterator["Row"]:
+        """One for each release and compiler of an engine."""
+        for key, all_of_them in self.builds.items():
+            built = [build for build in all_of_them if build.artifact] or all_of_them
             build = max(reversed(built), key=lambda build: build.cache_misses)
-            costs = [f"{median(found) / 1000:,.1f}" if (found := self.costs[key][test]) else "" for test in tests]
-            compiled = f"{build.cache_misses} of {build.cache_misses + build.cache_hits}"
-            yield "| " + " | ".join([*key[1:], f"{build.cpu_seconds:,.0f}", compiled, remarks(build), *costs]) + " |"
+            costs = {test: f"{median(found) / 1000:,.1f}" for test, found in self.costs[key].items() if found}
+            made = (build.cache_misses, build.cache_misses + build.cache_hits)
+            yield Row(*key, f"{build.cpu_seconds:,.0f}", *made, remarks(build), costs)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of a release: CPU seconds, how many of all compilations were made anew, what was repaired or the
+    first error, and by test what it costs, both as they are shown."""
+
+    engine: str
+    release: str
+    compiler: str
+    cpu_seconds: str
+    made: int
+    compilations: int
+    remarks: str
+    costs: Mapping[str, str]
+
+    @property
+    def key(self) -> Key:
+        """Which row it is."""
+        return self.engine, self.release, self.compiler
+
+    def after(self, older: "Row") -> "Row":
+        """With what an older one has beside it: the build that compiled more, and costs of other tests."""
+        costs = {**older.costs, **self.costs}
+        return replace(self if self.made >= older.made else older, costs=costs)
+
+
+HEADS = ("release", "compiler", "CPU s", "compiled", "repairs or first error")
+
+
+def read(page: str) -> list[Row]:
+    """The rows of tables as they were written."""
+    rows, engine, tests = [], "", []
+    for line in page.splitlines():
+        if line.startswith("## "):
+            engine = line.removeprefix("## ")
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if tuple(cells[: len(HEADS)]) == HEADS:
+            tests = cells[len(HEADS) :]
+        elif len(cells) >= len(HEADS) and not cells[0].startswith("---"):
+            release, compiler, cpu_seconds, compiled, remark = cells[: len(HEADS)]
+            made, _, compilations = compiled.partition(" of ")
+            costs = {test: cost for test, cost in zip(tests, cells[len(HEADS) :], strict=True) if cost}
+            rows.append(Row(engine, release, compiler, cpu_seconds, int(made), int(compilations), remark, costs))
+    return rows
+
+
+def together(older: Iterable[Row], newer: Iterable[Row]) -> list[Row]:
+    """All rows, of those that both have the newer ones `after` the others."""
+    found = {row.key: row for row in older}
+    for row in newer:
+        found[row.key] = row.after(found[row.key]) if row.key in found else row
+    return list(found.values())
+
+
+def table(rows: Sequence[Row]) -> Iterator[str]:
+    """The lines of an engine's table."""
+    ordered = sorted(rows, key=lambda row: (Version.parse(row.release), row.compiler))
+    tests = list(dict.fromkeys(test for row in ordered for test in row.costs))
+    yield "| " + " | ".join([*HEADS, *tests]) + " |"
+    yield "|---|---|--:|--:|---|" + "--:|" * len(tests)
+    for row in ordered:
+        costs = [row.costs.get(test, "") for test in tests]
+        compiled = f"{row.made} of {row.compilations}"
+        yield "| " + " | ".join([row.release, row.compiler, row.cpu_seconds, compiled, row.remarks, *costs]) + " |"
 
 
 def remarks(build: BuildRow) -> str:
@@ -107,12 +171,11 @@ def remarks(build: BuildRow) -> str:
     return ", ".join(kinds).replace("|", "\\|")
 
 
-def page(homes: Sequence[Path]) -> list[str]:
+def page(rows: Sequence[Row]) -> list[str]:
     """All tables, each with its heading."""
-    tried = Tried.of(homes)
     lines = []
-    for engine in sorted({key[0] for key in tried.builds}):
-        lines += [f"## {engine}", "", *tried.table(engine), ""]
+    for engine in sorted({row.engine for row in rows}):
+        lines += [f"## {engine}", "", *table([row for row in rows if row.engine == engine]), ""]
     return lines
 
 
@@ -122,10 +185,11 @@ def main() -> None:
     parser.add_argument("homes", nargs="*", type=Path, metavar="HOME")
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
-    lines = page(asked.homes or [Home.open().root])
-    print("\n".join(lines))
+    rows = list(Tried.of(asked.homes or [Home.open().root]).rows())
+    print("\n".join(page(rows)))
     if asked.write:
         head, _, rest = PAGE.read_text().partition(BEGIN)
+        lines = page(together(read(rest.partition(END)[0]), rows))
         PAGE.write_text("\n".join([head + BEGIN, "", *lines, END]) + rest.partition(END)[2])
 
 

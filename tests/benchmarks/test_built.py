@@ -1,0 +1,25 @@
+"""The page of what was built: its rows can be read back, and what no home knows any more stays."""
+
+from dataclasses import replace
+
+import built
+from built import Row, page, read, together
+
+OLD = Row("mysql", "5.6.51", "gcc-12", "438", 659, 660, "edit cmake/ssl.cmake", {"scan": "177,491.5"})
+NEW = Row("mysql", "5.6.51", "gcc-12", "20", 3, 660, "", {"point-query": "35.7"})
+OTHER = Row("mysql", "8.0.22", "gcc-12", "1,671", 1203, 1204, "failed: a \\| b", {})
+
+
+def test_the_page_reads_as_it_was_written() -> None:
+    text = built.PAGE.read_text().partition(built.BEGIN)[2].partition(built.END)[0]
+    rows = read(text)
+    assert len(rows) > 20
+    assert "\n".join(page(rows)).strip() == text.strip()
+    assert read("\n".join(page([OLD, OTHER]))) == [OLD, OTHER]
+
+
+def test_a_newer_home_adds_and_takes_nothing_away() -> None:
+    kept = replace(OLD, costs={"scan": "177,491.5", "point-query": "35.7"})
+    assert together([OLD, OTHER], [NEW]) == [kept, OTHER]
+    more = replace(NEW, made=660, costs={"scan": "177,000.0"})
+    assert together([OLD], [more]) == [more]
