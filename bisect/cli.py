@@ -22,7 +22,7 @@ from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import COUNTERS, Counter, Simulation, digits
 from cpubisect.base.sandbox.policy import Wish
 from cpubisect.base.sandbox.secrets import environment
-from cpubisect.command import INTERRUPTED, Commands, on_cluster, pairs
+from cpubisect.command import INTERRUPTED, MOST_JOBS, Commands, on_cluster, pairs, something
 from cpubisect.compare import compare_command
 from cpubisect.hosts import cluster_group
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
@@ -73,7 +73,9 @@ def main() -> None:
 @click.argument("bad")
 @click.option("--test", "tests", required=True, multiple=True,
               help="What to run; `bisect tests` lists them. Repeat it for more: all builds are shared.")  # fmt: skip
-@click.option("--repo", help="Path or URL of the repository [default: a public one per engine, cloned once].")
+@click.option(
+    "--repo", callback=something, help="Path or URL of the repository [default: a public one per engine, cloned once]."
+)
 @click.option("--engine", help="mysql, rocksdb, … [default: told by the repository or the test].")
 @click.option(
     "--metric", type=click.Choice([m.value for m in MetricChoice]), default="auto", show_default=True,
@@ -112,7 +114,9 @@ def main() -> None:
 )  # fmt: skip
 @click.option("--toolchain", help="Build everything with this one, e.g. gcc-12 [default: the matrix chooses].")
 @click.option("--matrix", type=click.Path(path_type=Path), help="Your own compiler-matrix.yaml.")
-@click.option("--jobs", type=click.IntRange(1), default=lambda: os.cpu_count() or 1, help="Compile so many at once.")
+@click.option(
+    "--jobs", type=click.IntRange(1, MOST_JOBS), default=lambda: os.cpu_count() or 1, help="Compile so many at once."
+)
 @click.option(
     "--sandbox", type=click.Choice(WISHES), default="auto", show_default=True,
     help="Build and measure in a sandbox: where it works, or not without one, or without one.",

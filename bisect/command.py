@@ -17,6 +17,16 @@ from cpubisect.base.sandbox import secrets
 BAD_INPUT = 2
 INTERRUPTED = 130
 
+MOST_JOBS = 1024
+"""No host compiles more at once, and a sandbox takes 4,096 processes and threads."""
+
+
+def something(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    """An option that is given has a value: an empty one, as of a shell's unset variable, is no wish for the default."""
+    if value == "":
+        raise click.BadParameter("it is empty")
+    return value
+
 
 class Commands(click.Group):
     """A group of commands; a UserError, and arguments that no command takes, are one line on standard error and exit

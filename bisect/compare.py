@@ -12,7 +12,7 @@ from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import COUNTERS, Counter
 from cpubisect.base.sandbox.policy import Wish
-from cpubisect.command import INTERRUPTED, on_cluster, pairs
+from cpubisect.command import INTERRUPTED, MOST_JOBS, on_cluster, pairs, something
 from cpubisect.report.comparing.form import TableForm
 from cpubisect.search.comparing.question import ALL, GROUP_WORDS, ROUNDS, numbers_of_clients
 
@@ -38,7 +38,9 @@ def _clients(_context: click.Context, _parameter: click.Parameter, value: str | 
 @click.option("--clients", callback=_clients, metavar="N,N,…", help="Concurrent clients; a row for each number.")
 @click.option("--rounds", type=click.IntRange(2, MOST_ROUNDS), default=ROUNDS, show_default=True,
               help="Probes of each version and test; more make intervals of CPU time and QPS narrower.")  # fmt: skip
-@click.option("--repo", help="Path or URL of the repository [default: a public one per engine, cloned once].")
+@click.option(
+    "--repo", callback=something, help="Path or URL of the repository [default: a public one per engine, cloned once]."
+)
 @click.option("--engine", help="mysql, rocksdb, … [default: told by the repository or the test].")
 @click.option("--set", "given", multiple=True, callback=pairs, metavar="NAME=VALUE", help="Any parameter of a test.")
 @click.option(
@@ -54,7 +56,9 @@ def _clients(_context: click.Context, _parameter: click.Parameter, value: str | 
 @click.option("--flags", type=click.Choice([f.value for f in Flags]), default="pinned", show_default=True,
               help="Compile all versions by one set of flags, or each as its own release build does.")  # fmt: skip
 @click.option("--matrix", type=click.Path(path_type=Path), help="Your own compiler-matrix.yaml.")
-@click.option("--jobs", type=click.IntRange(1), default=lambda: os.cpu_count() or 1, help="Compile so many at once.")
+@click.option(
+    "--jobs", type=click.IntRange(1, MOST_JOBS), default=lambda: os.cpu_count() or 1, help="Compile so many at once."
+)
 @click.option("--sandbox", type=click.Choice([w.value for w in Wish]), default=Wish.AUTO.value, show_default=True,
               help="Build and measure in a sandbox: where it works, or not without one, or without one.")  # fmt: skip
 @on_cluster

@@ -9,7 +9,8 @@ With arguments for bubblewrap, in the file of that descriptor (-1: none), and th
 in a sandbox, which the COUNT words of the launcher make, as the child of a second guard that is the first process in
 there: it alone can wait for the command and so knows its status and resource use. It starts the command when this one,
 which sees all from outside, has found the command's process id.
-Nothing in the sandbox can reach either: the second one cannot be killed or traced from below. A pid of 0 says that
+Nothing in the sandbox can reach either: the second one cannot be killed or traced from below. (That of a command which
+joins another one's sandbox can be by what runs there, which sees its processes.) A pid of 0 says that
 there was no sandbox. Where `groups` is a directory, the sandbox is in a control group of its own in there, which holds
 the limits of memory, if it can, and processes of all of it together.
 """

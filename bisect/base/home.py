@@ -35,10 +35,7 @@ class Home:
                 probe.write(b"x" * 4096)
                 probe.flush()
         except OSError as error:
-            raise UserError(
-                f"cannot write to {root} ({error.strerror})",
-                "free space there, or set CPUBISECT_HOME to a writable directory",
-            ) from error
+            raise home._unwritable(error) from error
         return home
 
     def _make_cache(self) -> None:
@@ -47,14 +44,21 @@ class Home:
             self.ccache.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             if not os.environ.get("CCACHE_DIR"):
-                raise UserError(
-                    f"cannot write to {self.root} ({error.strerror})",
-                    "free space there, or set CPUBISECT_HOME to a writable directory",
-                ) from error
+                raise self._unwritable(error) from error
             why = "it is no directory" if self.ccache.exists() else error.strerror
             raise UserError(
                 f"cannot keep the compiler cache in {self.ccache} ({why})", "set CCACHE_DIR to a directory, or unset it"
             ) from error
+
+    def _unwritable(self, error: OSError) -> UserError:
+        """What is said if this directory, or one in it, cannot be made or written."""
+        place = Path(error.filename) if isinstance(error.filename, str) else self.root
+        if isinstance(error, FileExistsError) and place != self.root:
+            return UserError(f"{place} is no directory", "move it away, or set CPUBISECT_HOME to another directory")
+        return UserError(
+            f"cannot write to {self.root} ({error.strerror})",
+            "free space there, or set CPUBISECT_HOME to a writable directory",
+        )
 
     @property
     def store(self) -> Path:

@@ -5,6 +5,7 @@ import fcntl
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from cpubisect.base.errors import UserError
 
@@ -16,10 +17,9 @@ _PAUSE_S = 0.01
 
 @contextlib.contextmanager
 def hold(path: Path, refusal: UserError) -> Iterator[None]:
-    """The lock of that file, alone; raises the refusal if another holder keeps it."""
-    path.parent.mkdir(exist_ok=True)
+    """The lock of that file, alone; raises the refusal if another holder keeps it, UserError if it cannot be there."""
     deadline = time.monotonic() + PATIENCE_S
-    with path.open("w") as lock:
+    with _opened(path) as lock:
         while True:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -33,10 +33,19 @@ def hold(path: Path, refusal: UserError) -> Iterator[None]:
 
 @contextlib.contextmanager
 def wait_for(path: Path) -> Iterator[None]:
-    """The lock of that file, alone, as soon as no other holder has it."""
-    with path.open("w") as lock:
+    """The lock of that file, alone, as soon as no other holder has it; raises UserError if it cannot be there."""
+    with _opened(path) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def _opened(path: Path) -> IO[str]:
+    try:
+        path.parent.mkdir(exist_ok=True)
+        return path.open("w")
+    except OSError as error:
+        place = error.filename or path
+        raise UserError(f"cannot lock {path} ({place}: {error.strerror})", "move away what is in its place") from error
 
 
 def is_held(path: Path) -> bool:

@@ -58,6 +58,8 @@ def _carried(worker: Worker, key: Any, topic: str, ticket: str, packed: bytes) -
         answer = _attempted(worker, key, topic, ticket, packed)
         if not (isinstance(answer, Refused) and answer.killed):
             return answer
+        # Its tree may be as large as the one to come.
+        remove_leftovers(Home.locate().work)
         again = {"text": f"what {name} did was killed from outside: once more"}
         worker.log_event(topic, {"ticket": ticket, "kind": Notice.kind, "host": name, "data": again})
     return _attempted(worker, key, topic, ticket, packed)

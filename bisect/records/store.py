@@ -1,5 +1,6 @@
 """The record of every bisection in one SQLite file (WAL); all writes go through here, each in its own transaction."""
 
+import math
 import sqlite3
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -10,7 +11,7 @@ from typing import Any, Self
 from cpubisect.base.errors import Missing
 from cpubisect.base.objects import ObjectFile
 from cpubisect.base.plain import Plain, plain
-from cpubisect.records.database import Database, equal, insert, insert_all, listed, update
+from cpubisect.records.database import Database, equal, insert, insert_all, listed, unfit, update
 from cpubisect.records.packing import pack, pack_calls, pack_objects, unpack, unpack_calls, unpack_objects
 from cpubisect.records.purpose import AS_ASKED, Purpose
 from cpubisect.records.results import FinishedBuild, FinishedProbe
@@ -437,7 +438,8 @@ class Store(Database):
         return dict(rows[0]["variables"]) if rows else {}
 
     def values(self, condition: str, *parameters: Any) -> dict[int, dict[str, tuple[float, ...]]]:
-        """By probe and metric, the samples of those probes that fulfil a condition on `schema`'s probes and samples."""
+        """By probe and metric, the samples of those probes that fulfil a condition on `schema`'s probes and samples.
+        Raises UserError as `read` does, and for what nobody can have measured."""
         rows = self.read(
             "SELECT samples.probe, samples.metric, samples.value "
             f"FROM {self._of.samples} AS samples JOIN {self._of.probes} AS probes ON probes.id = samples.probe "
@@ -446,6 +448,8 @@ class Store(Database):
         )
         found: dict[int, dict[str, tuple[float, ...]]] = {}
         for probe, metric, value in rows:
+            if not math.isfinite(value):
+                raise unfit(f"cannot read the store {self.path}", ValueError(f"a sample of probe {probe} is {value}"))
             of_probe = found.setdefault(probe, {})
             of_probe[metric] = (*of_probe.get(metric, ()), value)
         return found

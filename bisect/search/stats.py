@@ -19,8 +19,8 @@ CONFIDENCE = 0.99
 POWER = 0.9
 
 MOST_FACTOR = 10.0
-"""An interval that reaches further than this factor from the step bounds nothing: two samples of a busy host gave
-"-100 to +6e23 %"."""
+"""An interval that holds no change at all and reaches further than this factor from the step bounds nothing: two
+samples of a busy host gave "-100 to +6e23 %"."""
 
 LEAST_TURNS = 6
 """Of fewer differences than this a standard deviation says little."""
@@ -60,7 +60,7 @@ def step(before: Sequence[float], after: Sequence[float], confidence: float = CO
 
     On the log scale (delta method), so that the interval of a ratio is not cut below −100 %; degrees of freedom by
     Welch–Satterthwaite. A side with a single sample has unknown spread and takes the other's; with one sample on
-    each side the interval is unbounded, and so it is where it would reach further than MOST_FACTOR, or where noise has
+    each side the interval is unbounded, and so it is where it would bound nothing (MOST_FACTOR), or where noise has
     left a mean that is not positive (samples that are slopes can be). Raises ValueError if a side is empty.
     """
     if not before or not after:
@@ -80,7 +80,7 @@ def step(before: Sequence[float], after: Sequence[float], confidence: float = CO
         return Step(percent, percent, percent, 0.0)
     freedom = (a + b) ** 2 / (a**2 / max(1, len(before) - 1) + b**2 / max(1, len(after) - 1))
     half = _quantile((1 + confidence) / 2, freedom) * error
-    if half > math.log(MOST_FACTOR):
+    if half > max(math.log(MOST_FACTOR), abs(log_ratio)):
         return Step(percent, -math.inf, math.inf, math.inf)
     visible = half + _quantile(POWER, freedom) * error
     return Step(

@@ -16,6 +16,7 @@ from cpubisect.base.errors import UserError
 from cpubisect.base.metrics import Counter
 from cpubisect.base.objects import ObjectFile
 from cpubisect.builders.build import BuildResult, Outcome, Recipe, Repair, Toolchain
+from cpubisect.records.care.health import problems
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.queries import headlines, places, spent
 from cpubisect.records.schema import MIGRATIONS
@@ -399,3 +400,15 @@ def test_what_was_killed_while_it_made_a_store_leaves_nothing_behind(tmp_path: P
         file.write_text("half made")
     Store(tmp_path / "store.sqlite").close()
     assert not any(file.exists() for file in left)
+
+
+def test_what_nobody_can_have_measured_is_damage(store: Store) -> None:
+    bisection = begin(store)
+    build = store.add_build(bisection, build_result("c0ffee"), "d1gest", 1.0)
+    found = samples(9.0)
+    store.add_probe(bisection, build.id, Purpose.SEARCH, "scan", {}, 2.0, found, seconds=1.0, counter="callgrind")
+    with sqlite3.connect(store.path) as plain:
+        plain.execute("UPDATE samples SET value = 9e999 WHERE metric = 'cpu us/query'")
+    assert [problem.rpartition(": ")[2] for problem in problems(store.path)] == ["value is inf"] * 2
+    with pytest.raises(UserError, match="a sample of probe 1 is inf"):
+        store.probes(bisection)

@@ -1,5 +1,6 @@
 """Whether a store is what it should be: SQLite's own check of the file, and whether every row can be read."""
 
+import math
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -119,6 +120,8 @@ def why_not(table: str, row: Mapping[str, Any], types: Mapping[str, str], *, new
         wanted = (SHAPES[name],) if types[name] == "JSON" and name in SHAPES else KINDS.get(types[name])
         if wanted and value is not None and not isinstance(value, wanted):
             return f"{name} holds {type(value).__name__}, not {wanted[-1].__name__}"
+        if isinstance(value, float) and not math.isfinite(value):
+            return f"{name} is {value}"
         try:
             if value is None:
                 continue
