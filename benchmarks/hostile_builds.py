@@ -36,8 +36,8 @@ def main(words: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="put the table into sandbox.md")
     asked = parser.parse_args(words)
-    if asked.write and BEGIN not in PAGE.read_text():
-        parser.error(f"{PAGE} lacks the line that the table comes after: {BEGIN}")
+    if asked.write and not all(mark in PAGE.read_text() for mark in (BEGIN, END)):
+        parser.error(f"{PAGE} lacks a line that the table stands between: {BEGIN}, {END}")
     sys.path.insert(0, str(ROOT / "tests" / "support"))
     hostile = importlib.import_module("hostile")
     tried = {}

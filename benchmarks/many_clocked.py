@@ -84,8 +84,8 @@ def main(words: Sequence[str]) -> None:
     asked = parser.parse_args(words)
     if asked.seed < 0 or asked.trials < 1:
         parser.error("the seed is not negative, and there is one trial at least")
-    if asked.write and BEGIN not in PAGE.read_text():
-        parser.error(f"{PAGE} lacks the line that the table comes after: {BEGIN}")
+    if asked.write and not all(mark in PAGE.read_text() for mark in (BEGIN, END)):
+        parser.error(f"{PAGE} lacks a line that the table stands between: {BEGIN}, {END}")
     told = {
         world: {k: [search(world, k, asked.seed, trial) for trial in range(asked.trials)] for k in KS}
         for world in WORLDS

@@ -136,6 +136,10 @@ class _ChaseSearch:
         numbers = telling(self._chase, ready)
         return Action(numbers[0], "it is built", partial(self._measure, numbers[0])) if numbers else None
 
+    def waiting(self, ready: Collection[int]) -> Collection[int]:
+        """Those of the numbers that are built which are still to be measured."""
+        return telling(self._chase, ready)
+
     def pointless(self, pending: Mapping[int, float]) -> frozenset[int]:
         """The pending numbers whose answers are known, but for what is caught and its parent."""
         shas = [sha for n in ([self.caught] if self.caught else []) for sha in self._pair(n)]

@@ -69,6 +69,11 @@ class ExactSearch:
         move = next_probe(self._state, ready, self._weigh())
         return Action(move.number, move.why, partial(self._measure, move.number)) if move else None
 
+    def waiting(self, ready: Collection[int]) -> Collection[int]:
+        """Those of the numbers that are built which are still to be measured."""
+        weigh = self._weigh()
+        return [number for number in ready if next_probe(self._state, (number,), weigh) is not None]
+
     def pointless(self, pending: Mapping[int, float]) -> frozenset[int]:
         """The pending numbers that nobody asks for any more."""
         likely = dict(self.ahead(()))

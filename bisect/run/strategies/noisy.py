@@ -48,6 +48,8 @@ class NoisySearch:
         self._told = 0
         self._changes = 0
         self._being_built: Mapping[int, float] = {}
+        self._over = False
+        self._read: Situation | None = None
 
     def next(self) -> Action | Searched:
         """What to measure now, or the end of the search."""
@@ -62,10 +64,12 @@ class NoisySearch:
         the end of the search."""
         situation = self._situation()
         if (given_up := self._looked_at(situation)) is not None:
+            self._over = True
             return given_up
         self._being_built = _unbuilt(situation, pending)
         action = changepoint.next_action(with_pending(situation, self._being_built))
         if not isinstance(action, Probe):
+            self._over = True
             return self._searched(action, situation)
         numbers = next_builds(situation, free, self._being_built)
         return [self._action(action if n == action.number else Probe(n, 1, BESIDE)) for n in numbers]
@@ -82,10 +86,15 @@ class NoisySearch:
         meanwhile = while_waiting(situation)
         return self._action(meanwhile) if meanwhile else None
 
-    def pointless(self, pending: Mapping[int, float]) -> frozenset[int]:
-        """The pending numbers that nobody asks for any more."""
+    def waiting(self, ready: Collection[int]) -> Collection[int]:
+        """Those of the numbers that are `ready` to be built: what is there is read as often as it tells something."""
         situation = self._situation()
-        return ahead.pointless(situation, _unbuilt(situation, pending))
+        return [number for number in ready if situation.build_s(number) > 0]
+
+    def pointless(self, pending: Mapping[int, float]) -> frozenset[int]:
+        """The pending numbers that nobody asks for any more; all at the end of the search."""
+        situation = self._situation()
+        return frozenset(pending) if self._over else ahead.pointless(situation, _unbuilt(situation, pending))
 
     def ahead(self, built: Collection[str]) -> Sequence[tuple[str, float]]:
         """The commits that are likely needed to confirm the step and not `built`, with how likely."""
@@ -128,7 +137,7 @@ class NoisySearch:
             if sha in self._numbers and (row.purpose.link or not redrawn)
         ]
         price, probe_s = self._estimates.price(Purpose.CLOCK), self._estimates.probe_s(Purpose.CLOCK)
-        return Situation(
+        situation = Situation(
             size=self._line.size,
             readings=readings,
             build_s=lambda number: price(number) - probe_s,
@@ -139,6 +148,9 @@ class NoisySearch:
             most_rounds=changepoint.MOST_ROUNDS,
             enough=ENOUGH if self._lab.question.min_step is None else 1.0,
         )
+        if self._read is None or len(self._read.readings) != len(readings):
+            self._read = situation
+        return situation.with_data_of(self._read)
 
     def _visit(self, action: Probe) -> None:
         """Read a commit, and the one beside it if asked for, in alternating order; raises Unobservable."""

@@ -28,6 +28,9 @@ class Together(Strategy, Protocol):
     def next_probe(self, ready: Collection[int]) -> Action | None:
         """Which of the numbers that are built to measure now; None if none tells anything."""
 
+    def waiting(self, ready: Collection[int]) -> Collection[int]:
+        """Those of the numbers that are built which are still to be measured."""
+
     def pointless(self, pending: Mapping[int, float]) -> frozenset[int]:
         """The pending numbers that nobody asks for any more."""
 
@@ -112,7 +115,7 @@ class _Together:
         free = max(0, crew.builders - len(begun))
         own_s = probe_s(self._lab)
         pending = {number: left + own_s for number, left in self._pending().items()}
-        waiting = {number: own_s for number in self._ready if self._strategy.next_probe((number,)) is not None}
+        waiting = dict.fromkeys(self._strategy.waiting(self._ready), own_s)
         moves = self._strategy.next_together(free, {**pending, **waiting})
         if isinstance(moves, Searched):
             return moves

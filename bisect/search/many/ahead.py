@@ -52,7 +52,8 @@ def next_builds(situation: Situation, k: int = 1, pending: Mapping[int, float] =
 
 def with_pending(situation: Situation, pending: Mapping[int, float]) -> Situation:
     """The same question where some binaries are there in so many seconds."""
-    return replace(situation, build_s=lambda number: pending.get(number, situation.build_s(number)))
+    made = replace(situation, build_s=lambda number: pending.get(number, situation.build_s(number)))
+    return made.with_data_of(situation)
 
 
 def while_waiting(situation: Situation) -> Probe | None:
@@ -70,10 +71,8 @@ def while_waiting(situation: Situation) -> Probe | None:
 
 
 def pointless(situation: Situation, pending: Mapping[int, float]) -> frozenset[int]:
-    """The pending builds to end: all once there is an answer, else those in gaps that hardly hold the step (`HELD`);
-    none while it is not sure again that the ends differ."""
-    if not isinstance(next_action(with_pending(situation, pending)), Probe):
-        return frozenset(pending)
+    """The pending builds to end: those in gaps that hardly hold the step (`HELD`); none while it is not sure again that
+    the ends differ. Whether there is an answer is not asked: it may depend on what these builds still take."""
     now = current(situation) if reproduced(situation) else None
     if now is None:
         return frozenset()
