@@ -62,6 +62,9 @@ from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, Setting
 
 _RUN_TIMEOUT_S = 1800.0
 _MOST_SAID = 200
+_TOO_LARGE = re.compile(r"std::(?:bad_alloc|length_error)")
+"""What a program in C++ says that was asked for more memory than there is."""
+
 _RESULT = re.compile(r"^(\w+) *: +([\d.]+) micros/op (\d+) ops/sec", re.MULTILINE)
 _FOUND_NONE = re.compile(r"\(0 of \d+ found\)")
 _TELLING = re.compile(
@@ -127,6 +130,9 @@ class DbBench:
             own = {name: text for name, text in request.parameters.items() if request.test.parameters.get(name) != text}
             if name := refused_flag(str(failure), own):
                 raise SettingRefused(f"db_bench refuses {name}={own[name]}: {failure}", failure.log) from failure
+            if own and _TOO_LARGE.search(str(failure)):
+                given = " ".join(f"{name}={text}" for name, text in own.items())
+                raise SettingRefused(f"db_bench cannot do with {given}: {failure}", failure.log) from failure
             raise
 
     def _measured(self, runs: "_Runs", request: ProbeRequest, started: float) -> Samples:

@@ -37,6 +37,8 @@ def refused(words: list[str]) -> str:
     ("words", "says"),
     [
         (f"{PLAIN} --set nonsense=1", "v1.0.0 has no flag 'nonsense', which --set nonsense=1 would give"),
+        (f"{PLAIN} --clients 1000000000", "clients must be a number from 1 to 1024"),
+        (f"{PLAIN} --jobs 100000000", "1<=x<=1024"),
         (f"{PLAIN} --set run.nonsense=1", "which --set run.nonsense=1 would give"),
         (f"{PLAIN} --set cache_sise=1", "did you mean cache_size"),
         (f"{PLAIN} --rows {HUGE}", "rows must be a number from 1 to 2147483647"),
@@ -86,6 +88,11 @@ def test_names_are_looked_at_before_anything_is_cloned(home: Path, command: list
 def test_a_comparison_is_checked_alike(home: Path, example: Generated) -> None:
     words = ["compare", "v1.0.0", "v1.4.0", "--test", "seekrandom", "--repo", str(example.path), "--set", "nonsense=1"]
     assert "v1.0.0 has no flag 'nonsense'" in refused(words)
+
+
+@pytest.mark.parametrize("command", ["start", "compare"])
+def test_an_empty_repository_is_not_the_public_one(home: Path, command: str) -> None:
+    assert "'--repo': it is empty" in refused([command, "v1.0.0", "v1.4.0", "--test", "seekrandom", "--repo", ""])
 
 
 @pytest.mark.parametrize("command", [["list"], ["start", "v1.0.0", "v1.4.0", "--test", "seekrandom"]])

@@ -32,7 +32,7 @@ from cpubisect.workloads.counters.hardware import supported
 from cpubisect.workloads.db_bench import WORKLOAD, parse_qps, refused_flag, why
 from cpubisect.workloads.db_bench_command import CommandLines, Span, Step, flags, parse_load
 from cpubisect.workloads.db_bench_tests import SHAPES
-from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, Test
+from cpubisect.workloads.probe import ProbeError, ProbeRequest, Samples, SettingRefused, Test
 
 SOURCE = Path(__file__).with_name("small_bench.c")
 Build = Callable[..., Path]
@@ -119,6 +119,20 @@ def test_the_hardware_counter_counts_or_says_why_not(build: Build, tmp_path: Pat
     else:
         # A thousand rounds of a loop of a few instructions.
         assert all(3000 < cost < 10000 for cost in WORKLOAD.probe(asked).values[INSTRUCTIONS])
+
+
+def test_more_memory_than_there_is_is_the_users_matter_if_a_setting_may_have_asked_for_it(tmp_path: Path) -> None:
+    (tmp_path / "db_bench").write_text(
+        "#!/bin/sh\necho \"terminate called after throwing an instance of 'std::bad_alloc'\"; kill -ABRT $$\n"
+    )
+    (tmp_path / "db_bench").chmod(0o755)
+    (tmp_path / "scratch").mkdir()
+    asked = request(tmp_path, tmp_path / "scratch", cache_size="9223372036854775807")
+    with pytest.raises(SettingRefused, match=r"cannot do with .* cache_size=9223372036854775807 .*bad_alloc"):
+        WORKLOAD.probe(asked)
+    with pytest.raises(ProbeError) as told:
+        WORKLOAD.probe(replace(asked, parameters=asked.test.parameters))
+    assert not isinstance(told.value, SettingRefused)
 
 
 @pytest.mark.parametrize("counter", [Counter.CALLGRIND, Counter.HARDWARE, Counter.NONE])
