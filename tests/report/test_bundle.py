@@ -134,6 +134,7 @@ def test_the_script_reproduces_the_step_from_a_clean_clone_and_no_other(
     assert "  not reproduced: they differ by " in done.stdout
 
 
+@pytest.mark.long
 def test_without_a_culprit_only_the_ends_are_measured(found: Told, program: Path, tmp_path: Path) -> None:
     data = saying(found, kind=Kind.ONE_OF, culprits=())
     (case,) = cases(replace(data, counter="callgrind"))

@@ -35,6 +35,7 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.long
 def test_along_releases_each_test_gets_those_that_brought_its_growth(home: Path, tmp_path: Path) -> None:
     reading = [1000, 1000, 1100, 1100, 1400, 1400, 1400]
     writing = [500, 500, 500, 500, 500, 500, 700]

@@ -19,6 +19,7 @@ from cpubisect.run.bench import here
 from cpubisect.views.bisection import Bisection
 
 
+@pytest.mark.long
 def test_several_culprits_come_out_ranked_and_explain_the_whole(home: Path, tmp_path: Path) -> None:
     loops = [1000, 1000, 1050, 1050, 1050, 1200, 1200, 1200, 1200]
     story = history(tree(1000), *(cost(n, f"/* {i} */") for i, n in enumerate(loops[1:])))
@@ -223,7 +224,10 @@ def test_functions_are_told_where_callgrind_counts_beside_a_hardware_counter(
 @pytest.mark.parametrize(
     ("metric", "costs", "in_words"),
     [
-        ("ll-misses", ("STRIDE 1", "STRIDE 8"), "simulated misses of the last-level cache per query"),
+        pytest.param(
+            *("ll-misses", ("STRIDE 1", "STRIDE 8"), "simulated misses of the last-level cache per query"),
+            marks=pytest.mark.long,
+        ),
         pytest.param(
             *("branch-mispredictions", ("SORTED 1", "SORTED 0"), "simulated branch mispredictions per query"),
             marks=pytest.mark.long,
