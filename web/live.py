@@ -102,14 +102,15 @@ def stream(mark: Callable[[], Mark], closing: threading.Event) -> Response:
     The first event tells the present mark, so that what happened before the page connected is not missed. All who
     listen to the address of this request share what asks for it.
     """
-    if not _free.acquire(blocking=False):
+    free = _free  # where it is given back, whatever stands there by then
+    if not free.acquire(blocking=False):
         return Response("too many pages listen\n", 503, {"Retry-After": "10"}, mimetype="text/plain")
     path = request.path
     watch = _watches.join(path, mark, closing)
 
     def gone() -> None:
         _watches.leave(path, watch, closing)
-        _free.release()
+        free.release()
 
     response = Response(_events(watch), mimetype="text/event-stream", headers={"X-Accel-Buffering": "no"})
     response.call_on_close(gone)

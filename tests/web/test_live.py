@@ -103,6 +103,17 @@ def test_too_many_are_told_so_and_places_are_given_back(
         live._free.release()
 
 
+def test_a_place_goes_back_to_where_it_was_taken(port: int, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, after = threading.Semaphore(1), threading.Semaphore(0)
+    monkeypatch.setattr(live, "HEARTBEAT_S", 0.0)
+    monkeypatch.setattr(live, "_free", before)
+    page = Listener(port, "/bisections/1/stream")
+    monkeypatch.setattr(live, "_free", after)
+    page.close()
+    assert before.acquire(timeout=60)
+    assert not after.acquire(blocking=False)
+
+
 def test_all_who_listen_to_the_same_share_what_asks_for_it(
     port: int, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
