@@ -103,3 +103,6 @@ def _update(shop: Shop, path: Path, text: str) -> None:
 
 
 SCREENING_BUILDER: Builder = ScreenDbBench()
+
+BUILDER: Builder = SCREENING_BUILDER
+"""The same for a matrix that gives it to an engine as its only builder."""
