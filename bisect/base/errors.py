@@ -7,7 +7,8 @@ MOST_WORD, MOST_TOLD = 200, 2000
 
 
 def shortened(text: str) -> str:
-    """A text whose long words, and which itself, lack their middle."""
+    """A text whose long words, and which itself, lack their middle; bytes that are no UTF-8 are spelt out (`\\xff`)."""
+    text = re.sub("[\udc80-\udcff]", lambda byte: f"\\x{ord(byte[0]) - 0xDC00:02x}", text)
     return _cut(re.sub(rf"\S{{{MOST_WORD + 1},}}", lambda word: _cut(word[0], MOST_WORD), text), MOST_TOLD)
 
 
