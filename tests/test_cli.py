@@ -254,7 +254,7 @@ def test_a_broken_matrix_is_told_with_line_and_key(home: Path, example: Generate
     ("key", "name", "says"),
     [
         ("builder", "rocksbd", "gives minikv the builder 'rocksbd', which does not exist"),
-        ("builder", "rocksdb_screening", "gives minikv the builder 'rocksdb_screening', which does not exist"),
+        ("builder", "redraw", "gives minikv the builder 'redraw', which does not exist"),
         ("workload", "db_bank", "gives minikv the workload 'db_bank', which does not exist"),
         ("workload", "sysbench", "there are no tests for minikv"),
         ("system", "cmake", "gives minikv the system 'cmake', which its builder does not know"),
