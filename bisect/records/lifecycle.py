@@ -15,6 +15,7 @@ from cpubisect.base.locks import hold, is_held
 
 UNFINISHED = ("queued", "running", "interrupted")
 RESUMABLE = (*UNFINISHED, "cancelled")
+STATES = (*RESUMABLE, "finished")
 
 
 class Row(Protocol):

@@ -202,6 +202,7 @@ def run(
     """
     with comparisons.alone(comparison), stoppable(), tidied(comparisons.home.work):
         owner = {"pid": os.getpid(), "since": time.time()}
+        comparisons.store.must_be_sound()
         row = comparisons.row(comparison)
         if not comparisons.change_state(comparison, among, "running", owner=owner):
             raise UserError(f"comparison {comparison} is {row.state}", f"`bisect compare --show {comparison}` shows it")

@@ -56,6 +56,7 @@ def run(
     """
     with registry.alone(bisection), stoppable(), tidied(registry.home.work):
         owner = {"pid": os.getpid(), "since": time.time()}
+        registry.store.must_be_sound()
         row = registry.store.bisection(bisection)
         if not registry.store.change_state(bisection, among, "running", owner=owner):
             raise UserError(f"bisection {bisection} is {row.state}", f"`bisect report {bisection}` shows its answer")

@@ -313,3 +313,21 @@ def test_one_statement_that_cannot_be_read_hides_nothing(full: Path) -> None:
     saved = {one["table"]: one["saved"] for one in told["tables"]}
     assert (saved["bisections"], saved["events"]) == (BISECTIONS, EVENTS)
     assert problems(full) == []
+
+
+def test_a_state_that_there_is_not_is_told_and_mended(full: Path) -> None:
+    with sqlite3.connect(full) as plain:
+        plain.execute("UPDATE bisections SET state = 'nonsense' WHERE id = 3")
+    plain.close()
+    assert problems(full) == ["bisections: row 3: state is 'nonsense'"]
+    told = json.loads(bisect("store", "repair", "--json").stdout)
+    (saved,) = (one for one in told["tables"] if one["table"] == "bisections")
+    assert (saved["saved"], saved["dropped"]) == (BISECTIONS, 0)
+    assert Store(full).bisection(3).state == "interrupted"
+    assert problems(full) == []
+
+
+def test_a_damaged_store_is_seen_before_any_work(full: Path) -> None:
+    events_page(full)
+    assert "`bisect store check`" in one_line(bisect("resume", "3")).replace("bisect: ", "", 1)
+    assert Store(full).bisection(3).state == "interrupted"

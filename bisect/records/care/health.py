@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cpubisect.records.database import UNREADABLE, connect
+from cpubisect.records.lifecycle import STATES
 from cpubisect.records.packing import unpack, unpack_calls, unpack_objects
 from cpubisect.records.schema import MIGRATIONS, OF_A_COMPARISON, TABLES, version_of
 from cpubisect.search import events
@@ -122,6 +123,8 @@ def why_not(table: str, row: Mapping[str, Any], types: Mapping[str, str], *, new
             return f"{name} holds {type(value).__name__}, not {wanted[-1].__name__}"
         if isinstance(value, float) and not math.isfinite(value):
             return f"{name} is {value}"
+        if name == "state" and value not in STATES:
+            return f"state is {value!r}"
         try:
             if value is None:
                 continue

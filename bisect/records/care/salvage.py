@@ -15,6 +15,7 @@ from cpubisect.base.plain import Plain
 from cpubisect.records import backups, schema
 from cpubisect.records.care.health import column_types, problems, tables, why_not
 from cpubisect.records.database import UNREADABLE, connect
+from cpubisect.records.lifecycle import STATES
 
 MOST_READS = 50_000
 """So often a table is asked for a part of its rows: what lies in a damaged page is narrowed down to single rows."""
@@ -165,15 +166,21 @@ def _saved(source: sqlite3.Connection, made: sqlite3.Connection, table: str, *, 
             unread = True
             continue
         try:
-            values = {name: _decoded(value, types[name]) for name, value in zip(names, row, strict=True)}
+            kept = {name: _resumable(name, value) for name, value in zip(names, row, strict=True)}
+            values = {name: _decoded(value, types[name]) for name, value in kept.items()}
             if why_not(table, values, types, newest=newest):
                 raise ValueError(table)
-            made.execute(statement, row)
+            made.execute(statement, list(kept.values()))
             saved += 1
         except UNREADABLE:
             dropped += 1
     made.commit()
     return Salvaged(table, saved, dropped, unread)
+
+
+def _resumable(name: str, value: Any) -> Any:
+    """The value of a column, but for a state that there is not: what was measured is worth more than where it stood."""
+    return "interrupted" if name == "state" and value not in STATES else value
 
 
 def _decoded(value: Any, kind: str) -> Any:
