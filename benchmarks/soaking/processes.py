@@ -13,7 +13,7 @@ from soaking.plan import Kind
 _COMPILERS = ("cc1", "cc1plus", "as", "ld", "collect2", "ccache", "lto1")
 _DRIVERS = ("gcc", "g++", "clang", "cc", "c++")
 _LOOK_S = 0.02
-_STATE, _PARENT, _STARTED = 0, 1, 19
+_PARENT, _STARTED = 1, 19
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,9 @@ def kill(process: Process) -> bool:
     except ProcessLookupError:
         return False
     try:
-        stat = _stat(Path(f"/proc/{process.pid}"))
-        if stat[_STATE] == "Z" or int(stat[_STARTED]) != process.started:
-            return False
+        entry = Path(f"/proc/{process.pid}")
+        if not (entry / "cmdline").read_bytes() or int(_stat(entry)[_STARTED]) != process.started:
+            return False  # without a command line it is about to end, or has
         signal.pidfd_send_signal(handle, signal.SIGKILL)
     except OSError:
         return False
