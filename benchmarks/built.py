@@ -5,7 +5,7 @@
 Prints a Markdown table for each engine of every release that was tried in home directories, by default in
 $CPUBISECT_HOME: by release and compiler the build that compiled most anew (of equals the last, in the order of
 homes), its repairs or the first error, its CPU seconds, how many compilations were made anew (the cache had the
-others), and thousands of instructions per query of each test with its own settings, the median of all probes of that
+others), and thousands of instructions per query of some tests with their own settings, the median of all probes of that
 release. `--write` puts them into docs/built.md: what that has of releases, or tests of a release, that no home knows
 stays, since homes do not.
 """
@@ -125,6 +125,12 @@ class Row:
 
 HEADS = ("release", "compiler", "CPU s", "compiled", "repairs or first error")
 
+SHOWN = (
+    *("point-query", "read-only", "scan", "update-nonindex", "insert"),
+    *("readseq", "overwrite", "readrandom", "seekrandom"),
+)
+"""The tests that have a column: what all of them cost is the matter of comparisons."""
+
 
 def read(page: str) -> list[Row]:
     """The rows of tables as they were written."""
@@ -154,7 +160,7 @@ def together(older: Iterable[Row], newer: Iterable[Row]) -> list[Row]:
 def table(rows: Sequence[Row]) -> Iterator[str]:
     """The lines of an engine's table."""
     ordered = sorted(rows, key=lambda row: (Version.parse(row.release), row.compiler))
-    tests = list(dict.fromkeys(test for row in ordered for test in row.costs))
+    tests = [test for test in SHOWN if any(test in row.costs for row in ordered)]
     yield "| " + " | ".join([*HEADS, *tests]) + " |"
     yield "|---|---|--:|--:|---|" + "--:|" * len(tests)
     for row in ordered:

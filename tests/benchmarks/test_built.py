@@ -23,3 +23,9 @@ def test_a_newer_home_adds_and_takes_nothing_away() -> None:
     assert together([OLD, OTHER], [NEW]) == [kept, OTHER]
     more = replace(NEW, made=660, costs={"scan": "177,000.0"})
     assert together([OLD], [more]) == [more]
+
+
+def test_some_tests_have_a_column_in_an_order_of_their_own() -> None:
+    costs = {"insert": "114.8", "hot-points": "2,581.9", "point-query": "46.9"}
+    head = page([replace(OTHER, costs=costs)])[2]
+    assert head.endswith("| repairs or first error | point-query | insert |")
