@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("bisect", "builders", "workloads", "web", "example")
 ROOMS = sorted(path.name for path in (ROOT / "bisect").iterdir() if path.is_dir() and path.name != "__pycache__")
-MOST_ROOMS = 11
+MOST_ROOMS = 12
 MOST_MODULES = 15
 """In a room of `bisect/`, and in a folder of one: more, and nobody finds the one to change."""
 

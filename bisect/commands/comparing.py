@@ -1,4 +1,4 @@
-"""The command `bisect compare`: reads arguments, prints; decides nothing."""
+"""The command that measures versions side by side."""
 
 import os
 import sys
@@ -12,14 +12,13 @@ from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import COUNTERS, Counter
 from cpubisect.base.sandbox.policy import Wish
-from cpubisect.command import INTERRUPTED, MOST_JOBS, on_cluster, pairs, something
+from cpubisect.commands.shared import CANCELLED, INTERRUPTED, MOST_JOBS, on_cluster, pairs, something
 from cpubisect.report.comparing.form import TableForm
 from cpubisect.search.comparing.question import ALL, GROUP_WORDS, ROUNDS, numbers_of_clients
 
 if TYPE_CHECKING:
     from cpubisect.run.bench.orders import Executor
 
-CANCELLED = 4
 MOST_ROUNDS = 100
 
 

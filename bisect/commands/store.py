@@ -1,4 +1,4 @@
-"""The commands `bisect store`: reads arguments, prints; decides nothing."""
+"""The commands that look after the store."""
 
 import json
 import os

@@ -2,8 +2,10 @@
 
 import contextlib
 import errno
+import math
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,9 +15,13 @@ import click
 from cpubisect.base.errors import UserError, shortened
 from cpubisect.base.home import Home
 from cpubisect.base.sandbox import secrets
+from cpubisect.base.sandbox.policy import Wish
 
 BAD_INPUT = 2
+CANCELLED = 4
 INTERRUPTED = 130
+
+WISHES = [wish.value for wish in Wish]
 
 MOST_JOBS = 1024
 """No host compiles more at once, and a sandbox takes 4,096 processes and threads."""
@@ -26,6 +32,18 @@ def something(_context: click.Context, _parameter: click.Parameter, value: str |
     if value == "":
         raise click.BadParameter("it is empty")
     return value
+
+
+def finite(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
+    """The callback of a range, which lets pass what is not a number, since no comparison with it is true."""
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"{value} is not a finite number")
+    return value
+
+
+def say(text: str) -> None:
+    """A line with the time of day on standard error."""
+    click.echo(f"{time.strftime('%H:%M:%S')} {text}", err=True)
 
 
 class Commands(click.Group):

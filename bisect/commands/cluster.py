@@ -1,20 +1,17 @@
 """The commands `bisect cluster`: they start Dask's own scheduler and workers, and show which hosts there are."""
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
 import click
 
+from cpubisect.commands.shared import say
+
 _CERTIFICATES = click.option(
     "--certificates", type=click.Path(path_type=Path), metavar="DIR",
     help="This host's certificates [default: $CPUBISECT_CERTIFICATES, else certificates/ in the home directory].",
 )  # fmt: skip
-
-
-def _say(text: str) -> None:
-    click.echo(f"{time.strftime('%H:%M:%S')} {text}", err=True)
 
 
 @click.group("cluster")
@@ -55,7 +52,7 @@ def head(port: int, host: str | None, tls: bool, certificates: Path | None, arti
     encrypted = tls or certificates is not None
     pair = Pair.of(certificates_at(certificates), Home.open()) if encrypted else None
     check(cache)
-    serve_head(port, host, pair, artifacts, cache, _say)
+    serve_head(port, host, pair, artifacts, cache, say)
 
 
 @cluster_group.command()
@@ -86,8 +83,8 @@ def worker(address: str, role: str, slots: int, name: str | None, host: str | No
     pair = Pair.of(certificates_at(certificates), home) if at.encrypted else None
     own = own_host(Role(role), slots, name, home)
     for check in findings(own.role, home):
-        _say(f"{check.name}: {check.found}" + (f" (fix: {check.fix})" if check.fix else ""))
-    serve_worker(at, host, pair, own, home, _say)
+        say(f"{check.name}: {check.found}" + (f" (fix: {check.fix})" if check.fix else ""))
+    serve_worker(at, host, pair, own, home, say)
 
 
 @cluster_group.command()
