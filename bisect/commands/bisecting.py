@@ -1,6 +1,5 @@
 """The commands that begin a bisection, go on with one, and end one."""
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +11,8 @@ from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import COUNTERS, Counter, Simulation
 from cpubisect.base.sandbox.policy import Wish
-from cpubisect.commands.shared import CANCELLED, INTERRUPTED, MOST_JOBS, WISHES, finite, on_cluster, pairs, something
+from cpubisect.commands import option
+from cpubisect.commands.shared import CANCELLED, INTERRUPTED, WISHES, finite, on_cluster, pairs
 from cpubisect.records.lifecycle import RESUMABLE
 from cpubisect.records.registry import Registry
 from cpubisect.report.form import Form
@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 @click.argument("bad")
 @click.option("--test", "tests", required=True, multiple=True,
               help="What to run; `bisect tests` lists them. Repeat it for more: all builds are shared.")  # fmt: skip
-@click.option(
-    "--repo", callback=something, help="Path or URL of the repository [default: a public one per engine, cloned once]."
-)
-@click.option("--engine", help="mysql, rocksdb, … [default: told by the repository or the test].")
+@option.repository
+@option.engine
 @click.option(
     "--metric", type=click.Choice([m.value for m in MetricChoice]), default="auto", show_default=True,
     help="What to search on: auto takes instructions where the ends differ in them, else CPU time; misses and "
@@ -47,15 +45,10 @@ if TYPE_CHECKING:
 @click.option("--branch-sim", is_flag=True, help="Let callgrind predict branches, and record how often that is wrong.")
 @click.option("--find", type=click.Choice([f.value for f in Find]), default="regression", show_default=True)
 @click.option("--set", "given", multiple=True, callback=pairs, metavar="NAME=VALUE", help="Any parameter of the test.")
-@click.option(
-    "--unsafe-settings",
-    is_flag=True,
-    help="Let --set set what it refuses by name: options about network, files, plugins, logging, users and the like.",
-)
-@click.option("--rows", type=click.IntRange(1), help="Rows or keys of the data; same as --set rows=N.")
+@option.unsafe_settings
+@option.rows
 @click.option("--clients", type=click.IntRange(1), help="Concurrent clients; same as --set clients=N.")
-@click.option("--defaults", type=click.Choice(["pinned", "server"]),
-              help="MySQL: one set of settings for all servers, or each server's own [default: pinned].")  # fmt: skip
+@option.defaults
 @click.option("--flags", type=click.Choice([f.value for f in Flags]), default="pinned", show_default=True,
               help="Compile all commits by one set of flags, or each as its own release build does.")  # fmt: skip
 @click.option("--min-step", type=click.FloatRange(0.001, 1000.0), callback=finite, metavar="PERCENT",
@@ -66,18 +59,13 @@ if TYPE_CHECKING:
     "--both-sides", is_flag=True,
     help="Where GOOD is on a branch of its own: search also what that saved since the fork point.",
 )  # fmt: skip
-@click.option("--toolchain", help="Build everything with this one, e.g. gcc-12 [default: the matrix chooses].")
-@click.option("--matrix", type=click.Path(path_type=Path), help="Your own compiler-matrix.yaml.")
-@click.option(
-    "--jobs", type=click.IntRange(1, MOST_JOBS), default=lambda: os.cpu_count() or 1, help="Compile so many at once."
-)
-@click.option(
-    "--sandbox", type=click.Choice(WISHES), default="auto", show_default=True,
-    help="Build and measure in a sandbox: where it works, or not without one, or without one.",
-)  # fmt: skip
+@option.toolchain
+@option.matrix
+@option.jobs
+@option.sandbox
 @on_cluster
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on standard output, and only that.")
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@option.quiet
 def start(as_json: bool, quiet: bool, cluster: str | None, certificates: Path | None, **options: Any) -> None:
     """Find the commit between GOOD and BAD that made a query cost more CPU.
 
@@ -119,7 +107,7 @@ def start(as_json: bool, quiet: bool, cluster: str | None, certificates: Path | 
 @click.command()
 @click.argument("bisection", metavar="[ID]", type=int, required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on standard output, and only that.")
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@option.quiet
 @click.option("--sandbox", type=click.Choice(WISHES), help="As for start [default: as it was started].")
 @on_cluster
 @click.option("--queued", is_flag=True, hidden=True, help="Only if it is still queued: how a worker begins one.")

@@ -12,7 +12,8 @@ from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import COUNTERS, Counter
 from cpubisect.base.sandbox.policy import Wish
-from cpubisect.commands.shared import CANCELLED, INTERRUPTED, MOST_JOBS, on_cluster, pairs, something
+from cpubisect.commands import option
+from cpubisect.commands.shared import CANCELLED, INTERRUPTED, on_cluster, pairs, put
 from cpubisect.report.comparing.form import TableForm
 from cpubisect.search.comparing.question import ALL, GROUP_WORDS, ROUNDS, numbers_of_clients
 
@@ -37,29 +38,19 @@ def _clients(_context: click.Context, _parameter: click.Parameter, value: str | 
 @click.option("--clients", callback=_clients, metavar="N,N,…", help="Concurrent clients; a row for each number.")
 @click.option("--rounds", type=click.IntRange(2, MOST_ROUNDS), default=ROUNDS, show_default=True,
               help="Probes of each version and test; more make intervals of CPU time and QPS narrower.")  # fmt: skip
-@click.option(
-    "--repo", callback=something, help="Path or URL of the repository [default: a public one per engine, cloned once]."
-)
-@click.option("--engine", help="mysql, rocksdb, … [default: told by the repository or the test].")
+@option.repository
+@option.engine
 @click.option("--set", "given", multiple=True, callback=pairs, metavar="NAME=VALUE", help="Any parameter of a test.")
-@click.option(
-    "--unsafe-settings",
-    is_flag=True,
-    help="Let --set set what it refuses by name: options about network, files, plugins, logging, users and the like.",
-)
-@click.option("--rows", type=click.IntRange(1), help="Rows or keys of the data; same as --set rows=N.")
-@click.option("--defaults", type=click.Choice(["pinned", "server"]),
-              help="MySQL: one set of settings for all servers, or each server's own [default: pinned].")  # fmt: skip
+@option.unsafe_settings
+@option.rows
+@option.defaults
 @click.option("--counter", type=click.Choice([c.value for c in COUNTERS]), help="How to count instructions.")
-@click.option("--toolchain", help="Build everything with this one, e.g. gcc-12 [default: the matrix chooses].")
+@option.toolchain
 @click.option("--flags", type=click.Choice([f.value for f in Flags]), default="pinned", show_default=True,
               help="Compile all versions by one set of flags, or each as its own release build does.")  # fmt: skip
-@click.option("--matrix", type=click.Path(path_type=Path), help="Your own compiler-matrix.yaml.")
-@click.option(
-    "--jobs", type=click.IntRange(1, MOST_JOBS), default=lambda: os.cpu_count() or 1, help="Compile so many at once."
-)
-@click.option("--sandbox", type=click.Choice([w.value for w in Wish]), default=Wish.AUTO.value, show_default=True,
-              help="Build and measure in a sandbox: where it works, or not without one, or without one.")  # fmt: skip
+@option.matrix
+@option.jobs
+@option.sandbox
 @on_cluster
 @click.option("--resume", type=int, metavar="ID", help="Go on with comparison ID; nothing finished is done again.")
 @click.option("--queued", is_flag=True, hidden=True, help="Only if it is still queued: how a worker begins one.")
@@ -69,7 +60,7 @@ def _clients(_context: click.Context, _parameter: click.Parameter, value: str | 
               show_default=True, help="How to print it; svg and png are a heat map.")  # fmt: skip
 @click.option("--output", type=click.Path(path_type=Path), metavar="FILE",
               help="Write there instead of to standard output; below a directory, a name is chosen.")  # fmt: skip
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@option.quiet
 @click.pass_context
 def compare_command(
     context: click.Context,
@@ -196,15 +187,7 @@ def _print(number: int, form: TableForm, output: Path | None) -> None:
 
     told = gather_comparison(Comparisons.open(), number)
     content = written(told, form, coloured=output is None and sys.stdout.isatty() and "NO_COLOR" not in os.environ)
-    if output is None:
-        click.echo(content, nl=False)
-        return
-    target = output / file_name(told, form) if output.is_dir() else output
-    try:
-        target.write_bytes(content)
-    except OSError as error:
-        raise UserError(f"cannot write {target} ({error.strerror})", "name another file with --output") from error
-    click.echo(f"wrote {target}", err=True)
+    put(content, output, lambda: file_name(told, form))
 
 
 def _list() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from cpubisect.commands import option
 from cpubisect.commands.shared import finite
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.records.registry import Registry
@@ -13,7 +14,7 @@ from cpubisect.records.registry import Registry
 
 @click.command()
 @click.option("--engine", help="Only the tests of this engine.")
-@click.option("--matrix", type=click.Path(path_type=Path), help="Your own compiler-matrix.yaml.")
+@option.matrix
 @click.option("--json", "as_json", is_flag=True)
 def tests(engine: str | None, matrix: Path | None, as_json: bool) -> None:
     """List the named tests per engine, by group; with --json also their parameters, which `start --set` takes."""

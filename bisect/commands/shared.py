@@ -6,7 +6,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,22 @@ def finite(_context: click.Context, _parameter: click.Parameter, value: float | 
 def say(text: str) -> None:
     """A line with the time of day on standard error."""
     click.echo(f"{time.strftime('%H:%M:%S')} {text}", err=True)
+
+
+def put(content: bytes, output: Path | None, name: Callable[[], str]) -> None:
+    """Print something, or write it to `output`, in which it gets a name if that is a directory.
+
+    Raises UserError if it cannot be written.
+    """
+    if output is None:
+        click.echo(content, nl=False)
+        return
+    target = output / name() if output.is_dir() else output
+    try:
+        target.write_bytes(content)
+    except OSError as error:
+        raise UserError(f"cannot write {target} ({error.strerror})", "name another file with --output") from error
+    click.echo(f"wrote {target}", err=True)
 
 
 class Commands(click.Group):

@@ -9,6 +9,7 @@ import click
 
 from cpubisect.base.errors import UserError
 from cpubisect.base.metrics import digits
+from cpubisect.commands.shared import put
 from cpubisect.records.registry import Registry
 from cpubisect.records.store import LARGEST_ID
 from cpubisect.report.form import Form
@@ -150,15 +151,7 @@ def report_command(bisection: int | None, form: str, as_json: bool, output: Path
     if wanted.binary and output is None and sys.stdout.isatty():
         raise UserError(f"a terminal cannot show the form {wanted}", "add --output FILE, or send it to a file with >")
     content = report.render(registry, number, wanted)
-    if output is None:
-        click.echo(content, nl=False)
-        return
-    target = output / report.file_name(registry, number, wanted) if output.is_dir() else output
-    try:
-        target.write_bytes(content)
-    except OSError as error:
-        raise UserError(f"cannot write {target} ({error.strerror})", "name another file with --output") from error
-    click.echo(f"wrote {target}", err=True)
+    put(content, output, lambda: report.file_name(registry, number, wanted))
 
 
 @click.command()
