@@ -21,4 +21,4 @@ def test_its_matrix_is_one_and_optimises_nothing(tmp_path: Path) -> None:
     assert (engine.builder, matrix.screening_builder(engine)) == ("rocksdb_screening", None)
     for release in ("5.18.4", "11.8.1"):
         *_, rule = matrix.rules(engine, Version.parse(release))
-        assert rule.cxxflags == ("-O0",)
+        assert rule.options == ("OPT=-g0 -DNDEBUG -O0",)
