@@ -118,9 +118,15 @@ class Row:
         return self.engine, self.release, self.compiler
 
     def after(self, older: "Row") -> "Row":
-        """With what an older one has beside it: the build that compiled more, and costs of other tests."""
+        """With what an older one has beside it: the build that made the larger part of its compilations anew, to a
+        percent, and costs of other tests."""
         costs = {**older.costs, **self.costs}
-        return replace(self if self.made >= older.made else older, costs=costs)
+        return replace(self if self.part >= older.part - 0.01 else older, costs=costs)
+
+    @property
+    def part(self) -> float:
+        """The part of all compilations that was made anew, from 0 to 1."""
+        return self.made / self.compilations if self.compilations else 1.0
 
 
 HEADS = ("release", "compiler", "CPU s", "compiled", "repairs or first error")

@@ -23,6 +23,8 @@ def test_a_newer_home_adds_and_takes_nothing_away() -> None:
     assert together([OLD, OTHER], [NEW]) == [kept, OTHER]
     more = replace(NEW, made=660, costs={"scan": "177,000.0"})
     assert together([OLD], [more]) == [more]
+    leaner = replace(OTHER, cpu_seconds="1,200", made=1170, compilations=1172)
+    assert together([OTHER], [leaner]) == [leaner]
 
 
 def test_some_tests_have_a_column_in_an_order_of_their_own() -> None:
