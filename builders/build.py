@@ -84,8 +84,9 @@ class Recipe:
     variables; `patches` are names below `patches/`, e.g. `mysql/bison3.patch`, applied where they fit; so are `edits`;
     `forced_includes` are headers such as `cstdint` that every C++ file is compiled with; `repairs` are tried, in order,
     when it does not compile; `patch_digests` are the SHA-256 of `patches`, so that an edited one makes a new recipe;
-    `idle` are globs of sources of which no probe runs anything, which are compiled without optimisation; `precompiled`
-    has headers that many sources share compiled once; `variant` names another way to build the same (`screening`),
+    `idle` are globs of sources of which no probe runs anything, which are compiled without optimisation, `left_out` of
+    those that are not compiled at all, as no server that starts runs anything of them either; `precompiled` has headers
+    that many sources share compiled once; `variant` names another way to build the same (`screening`),
     empty for the ordinary one; with `flags` of a release the tree's own optimisation stays, and `cflags` and `cxxflags`
     add to it; `libraries` are those that its tree wants from elsewhere, or has, in a place that must be said.
     """
@@ -106,6 +107,7 @@ class Recipe:
     repairs: tuple[RepairRule, ...] = ()
     patch_digests: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     precompiled: bool = False
     variant: str = ""
     flags: Flags = Flags.PINNED
@@ -114,7 +116,7 @@ class Recipe:
     def key(self) -> str:
         """SHA-256 over all fields: equal keys mean the same binary may be reused."""
         fields = asdict(self)
-        for later in ("patch_digests", "idle", "precompiled", "variant", "libraries"):
+        for later in ("patch_digests", "idle", "left_out", "precompiled", "variant", "libraries"):
             if not fields[later]:
                 del fields[later]
         if self.flags is Flags.PINNED:

@@ -29,7 +29,7 @@ from cpubisect.base.process import Finished
 from cpubisect.base.tools import Header, Tool
 from cpubisect.builders.trees.configure_cache import STEERING, run_cmake
 from cpubisect.builders.trees.dependencies import Places, objects_of, prerequisites
-from cpubisect.builders.trees.idle.ninja import unoptimised
+from cpubisect.builders.trees.idle.configured import set_apart
 from cpubisect.builders.trees.precompiled import prefix, share_headers
 from cpubisect.builders.trees.shop import Builder, CommandFailed, Shop
 
@@ -114,11 +114,9 @@ class _Cmake:
                 settings[f"CMAKE_{language}_FLAGS_RELEASE"] = words
         arguments = [f"-D{name}={value}" for name, value in settings.items()]
         run_cmake(shop, ["-G", "Ninja", *arguments, *shop.options], self.results(shop))
-        if shop.recipe.idle:
-            plan = self.results(shop) / "build.ninja"
-            shop.write(plan, unoptimised(shop.read(plan), str(shop.tree), _SERVERS, shop.recipe.idle))
+        directory = self.results(shop)
+        set_apart(shop, directory / "build.ninja", _SERVERS, [*launcher, cxx])
         if shop.shares_headers:
-            directory = self.results(shop)
             listing = shop.ask(["ninja", "-C", str(directory), "-t", "commands", self._target(shop)])
             share_headers(shop, listing.output, directory, shop.tree)
 

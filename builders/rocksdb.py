@@ -1,11 +1,13 @@
 """RocksDB's db_bench, and that of engines whose Makefile takes the same variables."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cpubisect.base.objects import ObjectFile
 from cpubisect.base.tools import Header, Tool
 from cpubisect.builders.trees.dependencies import Places, compiled_sources, objects_of
+from cpubisect.builders.trees.idle import scripts
 from cpubisect.builders.trees.idle.makefile import idle_objects
 from cpubisect.builders.trees.precompiled import prefix, share_headers
 from cpubisect.builders.trees.progress import compile_lines
@@ -36,10 +38,12 @@ class MakeDbBench:
         """There is nothing to configure: see which sources are idle and which headers are shared, and count the
         compilations to come."""
         plan = self.plan(shop)
-        if idle := idle_objects(plan, shop.recipe.idle):
+        if idle := idle_objects(plan, shop.recipe.idle, scripts.companionable(shop.tree), scripts.FOLDER):
+            scripts.put_joined(shop, shop.tree, (one for one, _ in idle.joined))
             shop.write(shop.tree / _ARCHIVER, idle.archiver(shop.environment["AR"]))
             (shop.tree / _ARCHIVER).chmod(0o755)
-            shop.write(shop.tree / _IDLE, idle.rules(TARGET))
+            joining = scripts.joining(shop.tree, shlex.split(shop.environment["CXX"])[-1])
+            shop.write(shop.tree / _IDLE, idle.rules(TARGET, joining))
             plan = self.plan(shop)
         shop.compiles.expected = compile_lines(plan)
         if shop.shares_headers:

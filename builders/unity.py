@@ -3,7 +3,6 @@
 All of this is pure: it reads what `make --dry-run` prints and says what to compile instead.
 """
 
-import hashlib
 import posixpath
 import shlex
 from collections.abc import Collection, Iterable, Sequence
@@ -12,6 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 from cpubisect.builders.repairs.diagnostics import Diagnostic, parse_diagnostics
+from cpubisect.builders.trees.cuts import cuts
 from cpubisect.builders.trees.plan import Compilation, archived, commands, tidy
 
 FEWEST = 4
@@ -63,8 +63,7 @@ def library_objects(plan: str, target: str) -> frozenset[str]:
 def chunks(compiled: Iterable[Compilation], count: int) -> list[Chunk]:
     """Up to `count` chunks of neighbours with equal flags; sources that would be by themselves have none.
 
-    The cuts are made near equal distances, each before the source of a small window whose name has the smallest
-    digest: a file that comes or goes in one commit moves none or one of them, and leaves the other chunks alone.
+    A file that comes or goes in one commit leaves most chunks alone (`cuts`).
     """
     by_flags = sorted(compiled, key=lambda compilation: compilation.flags)
     groups = [list(group) for _, group in groupby(by_flags, key=lambda compilation: compilation.flags)]
@@ -72,8 +71,8 @@ def chunks(compiled: Iterable[Compilation], count: int) -> list[Chunk]:
     parts = []
     for group in groups:
         wanted = min(round(count * len(group) / total), len(group) // FEWEST)
-        cuts = _cuts([member.source for member in group], max(1, wanted))
-        parts += [group[start:end] for start, end in zip([0, *cuts], [*cuts, len(group)], strict=True)]
+        places = cuts([member.source for member in group], max(1, wanted))
+        parts += [group[start:end] for start, end in zip([0, *places], [*places, len(group)], strict=True)]
     joined = [part for part in parts if len(part) > 1]
     return [Chunk(number, tuple(part)) for number, part in enumerate(joined)]
 
@@ -101,13 +100,3 @@ def _blamed(error: Diagnostic, members: Collection[str], root: str) -> list[str]
     readers = [place.file for place in reversed(error.included_from)]
     names = (tidy(name.removeprefix(root)) for name in (error.file, *users, *readers))
     return [name for name in names if name in members][:1]
-
-
-def _cuts(names: Sequence[str], parts: int) -> list[int]:
-    width = len(names) // (4 * parts)
-    ideal = [len(names) * part // parts for part in range(1, parts)]
-    return [min(range(at - width, at + width + 1), key=lambda index: _rank(names[index])) for at in ideal]
-
-
-def _rank(name: str) -> str:
-    return hashlib.sha256(name.encode()).hexdigest()

@@ -150,6 +150,7 @@ class Matrix:
             patch_digests=tuple(self._digest(patch) for patch in patches),
             edits=tuple(_edit(edit, rule.why) for rule in rules for edit in rule.edits),
             idle=tuple(form for rule in rules for form in rule.idle),
+            left_out=tuple(form for rule in rules for form in rule.left_out),
             repairs=tuple(
                 _repair(repair) for repair in self._section(engine.name).repairs if repair.versions.holds(version)
             ),

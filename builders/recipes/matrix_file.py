@@ -97,6 +97,7 @@ class Rule(_Section):
     patches: tuple[TreePath, ...] = ()
     edits: tuple[EditSection, ...] = ()
     idle: tuple[TreePath, ...] = ()
+    left_out: tuple[TreePath, ...] = ()
     precompiled: bool = False
     release: ReleaseSection | None = None
 

@@ -70,12 +70,36 @@ def test_only_what_is_idle_is_not_optimised(
 
 def test_what_is_linked_without_an_archive_is_none() -> None:
     plan = "g++ -c map.cc -o map.o\ng++ -c query.cc -o ./query.o\nar rcs lib.a ./query.o\ng++ map.o lib.a -o db_bench\n"
-    found = idle_objects(plan, ("*.cc",))
+    found = idle_objects(plan, ("*.cc",), bool, "idle")
     assert found is not None
-    assert (found.objects, found.archives) == (("query.o",), ("lib.a",))
-    assert idle_objects(plan, ("map.cc",)) is None
+    assert (found.objects, found.archives, found.joined) == (("query.o",), ("lib.a",), ())
+    assert idle_objects(plan, ("map.cc",), bool, "idle") is None
 
 
 def test_an_object_whose_name_make_or_a_shell_would_read_otherwise_is_none() -> None:
     plan = "g++ -c 'a b.cc' -o 'a b.o'\ng++ -c '$x.cc' -o '$x.o'\nar rcs lib.a 'a b.o' '$x.o'\n"
-    assert idle_objects(plan, ("*",)) is None
+    assert idle_objects(plan, ("*",), bool, "idle") is None
+
+
+def test_idle_sources_are_compiled_as_one(tmp_path: Path) -> None:
+    recipe = recipe_for(commit(tmp_path / "clone", FILES), idle=("sql/*.cc",))
+    result = carry_out(recipe, BUILDER, tmp_path / "clone", tmp_path / "work", settings_in(tmp_path))
+    assert result.output is not None
+    assert set(result.compiled) >= {"sql/map.cc", "sql/query.cc", "far.cc", "main.cc", "shared.h"}
+    log = result.log.read_text()
+    assert "-c bisect-idle/0.cc" in log
+    assert "-c sql/map.cc" not in log.partition("bisect-idle.mk")[2]
+
+
+def test_idle_sources_that_do_not_get_along_are_linked_all_the_same(tmp_path: Path) -> None:
+    mine = "static int mine() { return OPTIMISED; }\n"
+    files = {
+        **FILES,
+        "sql/map.cc": f'#include "../shared.h"\n{mine}int map() {{ return mine() + far(); }}\n',
+        "sql/query.cc": f'#include "../shared.h"\n{mine}int query() {{ return mine(); }}\n',
+    }
+    recipe = recipe_for(commit(tmp_path / "clone", files), idle=("sql/*.cc",))
+    result = carry_out(recipe, BUILDER, tmp_path / "clone", tmp_path / "work", settings_in(tmp_path))
+    assert result.output is not None, result.log.read_text()
+    assert subprocess.run([result.output / "db_bench"], check=True, capture_output=True, text=True).stdout == "100 0"
+    assert set(result.compiled) >= {"sql/map.cc", "sql/query.cc", "shared.h"}

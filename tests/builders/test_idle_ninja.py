@@ -1,11 +1,18 @@
-"""Sources of which no probe runs anything: compiled without optimisation, by real cmake and ninja."""
+"""Sources of which no probe runs anything: compiled without optimisation or not at all, by real cmake and ninja."""
 
+import re
+import signal
 import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from small_trees import recipe_for
 
-from cpubisect.builders.trees.idle import WITHOUT_OPTIMISATION
+from cpubisect.builders.build import Recipe
+from cpubisect.builders.trees.idle import WITHOUT_OPTIMISATION, stand_ins
+from cpubisect.builders.trees.idle.configured import set_apart
 from cpubisect.builders.trees.idle.ninja import unoptimised
 
 FILES = {
@@ -90,3 +97,183 @@ def test_an_archive_alone_would_hand_out_the_idle_source_s_own(plan: Path) -> No
 def test_a_plan_that_does_not_link_the_target_stays(plan: Path) -> None:
     text = plan.read_text()
     assert unoptimised(text, str(plan.parent.parent), ("bin/other",), ("sql/*.cc",)) == text
+
+
+LEFT_OUT = {
+    **FILES,
+    "CMakeLists.txt": """
+        cmake_minimum_required(VERSION 3.10)
+        project(server CXX)
+        add_library(own STATIC shape.cc area.cc)
+        add_executable(mysqld main.cc)
+        target_link_libraries(mysqld own)
+    """,
+    "shape.h": """
+        namespace gis {
+        struct Shape { virtual ~Shape() {} virtual int sides() { return 0; } };
+        struct Square : Shape { Square() {} int sides() override; };
+        extern int count;
+        template <typename T> int area(const T &shape);
+        extern template int area<Shape>(const Shape &);
+        }
+        extern "C" int shape_known();
+    """,
+    "shape.cc": """
+        #include "shape.h"
+        #error "this is never compiled"
+        int gis::Square::sides() { return 4; }
+        int gis::count = 7;
+        template <typename T> int gis::area(const T &) { return 1; }
+        template int gis::area<gis::Shape>(const Shape &);
+        int shape_known() { return 1; }
+    """,
+    "area.cc": "int kept() { return 5; }\n",
+    "main.cc": """
+        #include "shape.h"
+        #include <cstdio>
+        int kept();
+        int elsewhere();
+        int (*functions[])() = {shape_known, kept};
+        gis::Shape *made(bool square) { return square ? new gis::Square : new gis::Shape; }
+        int main(int count, char **) {
+          gis::Shape *shape = made(count > 3);
+          std::printf("%d %d\\n", functions[1](), dynamic_cast<gis::Square *>(shape) != nullptr);
+          std::fflush(stdout);
+          if (count == 2) return gis::area(*shape);
+          if (count == 3) return functions[0]();
+          return count > 3 ? shape->sides() : gis::count;
+        }
+    """,
+}
+
+
+@dataclass
+class _Tree:
+    """A tree that is only written to."""
+
+    tree: Path
+    recipe: Recipe
+    notes: list[str] = field(default_factory=list)
+
+    def read(self, path: Path) -> str:
+        return path.read_text()
+
+    def write(self, path: Path, text: str) -> None:
+        path.write_text(text)
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def planned(place: Path, files: Mapping[str, str], left_out: tuple[str, ...], idle: tuple[str, ...] = ()) -> _Tree:
+    """The tree of a server of which some sources are left out, ready to build by `build/build.ninja`."""
+    for name, text in files.items():
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text(text)
+    subprocess.run(["cmake", "-G", "Ninja", "-S", place, "-B", place / "build"], check=True)
+    tree = _Tree(place, recipe_for("c0ffee", left_out=left_out, idle=idle))
+    set_apart(tree, place / "build/build.ninja", ("mysqld",), ("env", "g++"))
+    return tree
+
+
+def test_what_is_left_out_is_not_compiled_and_ends_who_calls_it(tmp_path: Path) -> None:
+    tree = planned(tmp_path, LEFT_OUT, ("sh*.cc",))
+    assert tree.notes == ["1 sources are not compiled: the matrix leaves them out"]
+    subprocess.run(["ninja", "-C", tmp_path / "build", "mysqld"], check=True)
+    for arguments, ending in (((), 0), (("area",), -signal.SIGILL), (("a", "function"), -signal.SIGILL)):
+        ran = subprocess.run([tmp_path / "build/mysqld", *arguments], check=False, capture_output=True, text=True)
+        assert (ran.stdout, ran.returncode) == ("5 0\n", ending)
+    virtual = subprocess.run([tmp_path / "build/mysqld", "a", "virtual", "one"], check=False, capture_output=True)
+    assert virtual.returncode < 0
+
+
+def test_what_no_left_out_source_speaks_of_stays_missing(tmp_path: Path) -> None:
+    main = LEFT_OUT["main.cc"].replace("functions[1]()", "functions[1]() + elsewhere()")
+    planned(tmp_path, {**LEFT_OUT, "main.cc": main}, ("shape.cc",))
+    built = subprocess.run(["ninja", "-C", tmp_path / "build", "mysqld"], check=False, capture_output=True, text=True)
+    assert built.returncode != 0
+    assert re.findall(r"undefined reference to [`'](\w+)", built.stdout)[-1] == "elsewhere"
+
+
+def test_a_source_may_be_idle_and_left_out(tmp_path: Path) -> None:
+    planned(tmp_path, LEFT_OUT, ("shape.cc",), idle=("[as]*.cc",))
+    subprocess.run(["ninja", "-C", tmp_path / "build", "mysqld"], check=True)
+    assert subprocess.run([tmp_path / "build/mysqld"], check=True, capture_output=True, text=True).stdout == "5 0\n"
+
+
+def test_nothing_to_leave_out_leaves_the_plan(tmp_path: Path) -> None:
+    tree = planned(tmp_path, LEFT_OUT, ("none.cc",))
+    assert tree.notes == []
+    assert not (tmp_path / "build/bisect-idle").exists()
+
+
+SEVERAL = {
+    "CMakeLists.txt": """
+        cmake_minimum_required(VERSION 3.10)
+        project(server CXX)
+        add_library(own STATIC a.cc b.cc c.cc d.cc e.cc)
+        add_library(other STATIC f.cc g.cc)
+        target_compile_definitions(other PRIVATE OTHER=1)
+        add_executable(mysqld main.cc)
+        target_link_libraries(mysqld own other)
+    """,
+    "own.h": "#ifdef SECRET\n#error what another source defines is seen here\n#endif\n",
+    "a.cc": '#include "own.h"\nstatic int mine() { return 1; }\nint a() { return mine(); }\n',
+    # Two that do not get along with the first.
+    "b.cc": '#include "own.h"\nstatic int mine() { return 2; }\nint b() { return mine(); }\n',
+    "c.cc": '#include "own.h"\nint mine = 3;\nint c() { return mine; }\n',
+    "d.cc": '#include "own.h"\nint d() { return 4; }\n',
+    # One that says something before its includes.
+    "e.cc": "#define SECRET 1\n#include <cstddef>\nint e() { return 4 + SECRET; }\n",
+    "f.cc": "int f() { return 5 + OTHER; }\n",
+    "g.cc": "int g() { return 6 + OTHER; }\n",
+    "main.cc": """
+        #include <cstdio>
+        int a(), b(), c(), d(), e(), f(), g();
+        int main() { std::printf("%d%d%d%d%d%d%d", a(), b(), c(), d(), e(), f(), g()); }
+    """,
+}
+
+
+def ninja(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """What ninja says and how it ends."""
+    argv = ["ninja", "-C", place / "build", *arguments]
+    return subprocess.run(argv, check=False, capture_output=True, text=True)
+
+
+def test_idle_sources_are_compiled_several_at_a_time(tmp_path: Path) -> None:
+    planned(tmp_path, SEVERAL, (), idle=("[a-g].cc",))
+    folder = tmp_path / "build/bisect-idle"
+    own, other = sorted((file.read_text() for file in folder.glob("[01].cc")), key=len, reverse=True)
+    assert re.findall(r"\w+\.cc", own) == ["a.cc", "b.cc", "c.cc", "d.cc"]
+    assert re.findall(r"\w+\.cc", other) == ["f.cc", "g.cc"]
+    assert ninja(tmp_path, "mysqld").returncode == 0
+    assert subprocess.run([tmp_path / "build/mysqld"], check=True, capture_output=True, text=True).stdout == "1234567"
+    needs = ninja(tmp_path, "-t", "deps").stdout
+    assert {name for name in SEVERAL if f"/{name}" in needs} >= {"a.cc", "b.cc", "c.cc", "d.cc", "f.cc", "own.h"}
+    (tmp_path / "b.cc").write_text("int b() { return 7; }\n")
+    assert "[2/" in ninja(tmp_path, "mysqld").stdout
+    assert subprocess.run([tmp_path / "build/mysqld"], check=True, capture_output=True, text=True).stdout == "1734567"
+
+
+def test_a_mistake_in_one_of_several_is_told_of_that_one_alone(tmp_path: Path) -> None:
+    planned(tmp_path, {**SEVERAL, "d.cc": '#include "own.h"\nint d() { return missing; }\n'}, (), idle=("[a-d].cc",))
+    failed = ninja(tmp_path, "mysqld")
+    assert failed.returncode != 0
+    assert re.findall(r"(\S+): error: ", failed.stdout) == ["../d.cc:2:18"]
+
+
+@pytest.mark.parametrize(
+    ("spelled", "name"),
+    [
+        ("gis::area(gis::Geometry const&)", "area"),
+        ("vtable for Item_func_area", "Item_func_area"),
+        ("std::unique_ptr<gis::Geometry> gis::union_<gis::Point>(gis::Point const*)", "union_"),
+        ("gis::(anonymous namespace)::deep(int)", "deep"),
+        ("plain_c", "plain_c"),
+        ("gis::Box::count", "count"),
+        ("", ""),
+    ],
+)
+def test_the_name_that_a_symbol_goes_by(spelled: str, name: str) -> None:
+    assert stand_ins.name_of(spelled) == name

@@ -2,32 +2,45 @@
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from cpubisect.builders.trees.idle import WITHOUT_OPTIMISATION, is_idle
-from cpubisect.builders.trees.plan import archived, compilations
+from cpubisect.builders.trees.idle import WITHOUT_OPTIMISATION, Joined, is_idle, several
+from cpubisect.builders.trees.plan import Compilation, archived, compilations
 
 _PLAIN = re.compile(r"[\w./+-]+")
 
 
 @dataclass(frozen=True)
 class Idle:
-    """The `objects` of idle sources, and all `archives` of the plan, as make calls them."""
+    """The `objects` of idle sources, and all `archives` of the plan, as make calls them; `joined` are those sources
+    that are compiled as one, each with the command that would have compiled the first of them."""
 
     objects: tuple[str, ...]
     archives: tuple[str, ...]
+    joined: tuple[tuple[Joined, Compilation], ...] = ()
 
-    def rules(self, target: str) -> str:
-        """A makefile that compiles the objects without optimisation, and links `target` with them last."""
-        last = (*self.objects, "-Wl,--start-group", *self.archives, "-Wl,--end-group")
-        return "".join(
-            (
-                f"{' '.join(self.objects)}: CXXFLAGS += {WITHOUT_OPTIMISATION}\n",
-                # With --as-needed, Debian's default, what only these objects need was left out before them.
-                f"{target}: LDFLAGS := $(LDFLAGS) {' '.join(last)} $(LDFLAGS)\n",
-            )
-        )
+    def rules(self, target: str, program: Sequence[str] = ()) -> str:
+        """A makefile that compiles the objects without optimisation, those that are joined by the words of `program`
+        and their command, and links `target` with them last."""
+        several = {name for one, _ in self.joined for name in one.objects}
+        alone = [name for name in self.objects if name not in several]
+        own = [one.object for one, _ in self.joined]
+        last = (*alone, *own, "-Wl,--start-group", *self.archives, "-Wl,--end-group")
+        rules = [
+            # With --as-needed, Debian's default, what only these objects need was left out before them.
+            f"{target}: LDFLAGS := $(LDFLAGS) {' '.join(last)} $(LDFLAGS)\n",
+        ]
+        if alone:
+            rules.append(f"{' '.join(alone)}: CXXFLAGS += {WITHOUT_OPTIMISATION}\n")
+        for one, first in self.joined:
+            words = [word for word in first.flags if word not in ("", "-c", "-o")]
+            tail = [WITHOUT_OPTIMISATION, "-MF", f"{one.object}.d", "-o", one.object, "-c", one.file]
+            command = shlex.join([*program, *words, *tail]).replace("$", "$$")
+            rules.append(f"{target}: {one.object}\n{' '.join(one.objects)}: ;\n")
+            rules.append(f"{one.object}: {one.file} {' '.join(one.sources)}\n\t{command}\n")
+        return "".join(rules)
 
     def archiver(self, program: str) -> str:
         """A script that does what the archiver does, less these objects."""
@@ -41,12 +54,22 @@ class Idle:
         )
 
 
-def idle_objects(plan: str, idle: Sequence[str]) -> Idle | None:
+def idle_objects(plan: str, idle: Sequence[str], gets_along: Callable[[str], bool], folder: str) -> Idle | None:
     """What comes of those sources of a plan, as `make --dry-run` prints it, that match `idle`, globs of paths in the
     tree; None if nothing does. An object that is in no archive is none: its place among the others cannot be changed.
+    Those with one set of flags each of which `gets_along` with others are joined, in files of `folder`.
     """
     archives = archived(plan)
     every = frozenset[str]().union(*archives.values())
-    compiled = {one.object: one.source for one in compilations(plan) if _PLAIN.fullmatch(one.object)}
-    objects = tuple(made for made, source in compiled.items() if made in every and is_idle(source, idle))
-    return Idle(objects, tuple(archives)) if objects else None
+    compiled = {one.object: one for one in compilations(plan) if _PLAIN.fullmatch(one.object)}
+    found = {made: one for made, one in compiled.items() if made in every and is_idle(one.source, idle)}
+    if not found:
+        return None
+    groups: defaultdict[tuple[str, ...], list[tuple[str, str]]] = defaultdict(list)
+    for one in found.values():
+        if _PLAIN.fullmatch(one.source) and gets_along(one.source):
+            groups[one.flags].append((one.source, one.object))
+    joined: list[tuple[Joined, Compilation]] = []
+    for members in groups.values():
+        joined += [(part, found[part.objects[0]]) for part in several(members, folder, len(joined))]
+    return Idle(tuple(found), tuple(archives), tuple(joined))

@@ -1,14 +1,21 @@
-"""Idle sources in `build.ninja`, the plan that cmake makes."""
+"""Idle sources in `build.ninja`, the plan that cmake makes, and those that are left out of it."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+import shlex
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import PurePosixPath
 
-from cpubisect.builders.trees.idle import WITHOUT_OPTIMISATION, is_idle
+from cpubisect.builders.trees.idle import WITHOUT_OPTIMISATION, Joined, is_idle, several
 
 _EDGE = re.compile(r"^build (?P<outputs>[^:]+): (?P<rule>\S+) ?(?P<inputs>.*)$")
 _FLAGS = re.compile(r"^(  FLAGS = .*)$", re.MULTILINE)
 _ARCHIVE = ".a"
+_RULE = "STAND_INS"
+
+_CXX = (".cc", ".cpp")
+_SAME = ("  DEFINES = ", "  FLAGS = ", "  INCLUDES = ")
+_TOGETHER = "TOGETHER"
 
 
 def unoptimised(plan: str, tree: str, targets: Collection[str], idle: Sequence[str]) -> str:
@@ -16,9 +23,7 @@ def unoptimised(plan: str, tree: str, targets: Collection[str], idle: Sequence[s
     optimisation and linked last into whichever of the `targets`, spelled as in the plan, is linked, if they are a part
     of it. A plan without such sources or without such a target stays as it is."""
     paragraphs = plan.split("\n\n")
-    parts = _parts(paragraphs, targets)
-    found = (_idle_object(paragraph, tree, idle) for paragraph in paragraphs)
-    objects = [name for name in found if name in parts]
+    objects = _own_objects(paragraphs, tree, targets, idle)
     known = frozenset(objects)
     for number, paragraph in enumerate(paragraphs if objects else ()):
         if _idle_object(paragraph, tree, idle) in known:
@@ -28,6 +33,82 @@ def unoptimised(plan: str, tree: str, targets: Collection[str], idle: Sequence[s
         else:
             paragraphs[number] = "\n".join(_archived(line, known) for line in paragraph.split("\n"))
     return "\n\n".join(paragraphs)
+
+
+def together(
+    plan: str,
+    tree: str,
+    targets: Collection[str],
+    idle: Sequence[str],
+    gets_along: Callable[[str], bool],
+    program: Sequence[str],
+    folder: str,
+) -> tuple[str, list[Joined]]:
+    """The text of a build.ninja, as `unoptimised` leaves it, in which the C++ sources that match `idle` are compiled
+    several at a time, as far as their commands are the same and each of them, a path in the tree, `gets_along` with
+    others; by the words of `program`, the compiler among them; and which those are, with files in `folder`."""
+    paragraphs = plan.split("\n\n")
+    groups: defaultdict[tuple[str, ...], dict[tuple[str, str], str]] = defaultdict(dict)
+    own = frozenset(_own_objects(paragraphs, tree, targets, idle))
+    for paragraph in paragraphs:
+        if (name := _idle_object(paragraph, tree, idle)) in own and name is not None:
+            source, _, needed = next(_edges(paragraph))["inputs"].partition(" || ")
+            same = tuple(line for line in paragraph.split("\n") if line.startswith(_SAME))
+            path = str(PurePosixPath(source).relative_to(tree))
+            if source.endswith(_CXX) and gets_along(path):
+                groups[same][path, name] = needed
+    found: list[Joined] = []
+    edges: list[str] = []
+    instead: dict[str, str] = {}
+    for same, members in groups.items():
+        for one in several(list(members), folder, len(found)):
+            pairs = zip(one.sources, one.objects, strict=True)
+            needs = dict.fromkeys(word for pair in pairs for word in members[pair].split())
+            edges.append("\n".join((f"build {one.object}: {_TOGETHER} {one.file} || {' '.join(needs)}", *same)))
+            instead |= dict.fromkeys(one.objects, one.object)
+            found.append(one)
+    if not found:
+        return plan, []
+    command = [*program, "$DEFINES", "$INCLUDES", "$FLAGS", "-MD -MT $out -MF $out.d -o $out -c $in"]
+    rule = f"rule {_TOGETHER}\n  depfile = $out.d\n  deps = gcc\n  command = {' '.join(command)}"
+    rule += "\n  description = Building CXX object $out"
+    for number, paragraph in enumerate(paragraphs):
+        if _linked(paragraph, targets):
+            paragraphs[number] = "\n".join(_replaced(line, instead) for line in paragraph.split("\n"))
+    return "\n\n".join([paragraphs[0], rule, *edges, *paragraphs[1:]]), found
+
+
+def without(
+    plan: str, tree: str, targets: Collection[str], left_out: Sequence[str], program: Sequence[str], made: str
+) -> tuple[str, list[str]]:
+    """The text of a build.ninja in which the sources that match `left_out`, globs of paths in `tree`, are no part of
+    whichever of the `targets` is linked, and those sources. What is missing then is in the object `made`, which is made
+    by the words of `program` and the command that links the target, without its output. A plan without such sources or
+    without such a target stays as it is."""
+    paragraphs = plan.split("\n\n")
+    objects = frozenset(_own_objects(paragraphs, tree, targets, left_out))
+    if not objects:
+        return plan, []
+    sources = [
+        edge["inputs"].split(" ")[0] for part in paragraphs for edge in _edges(part) if edge["outputs"] in objects
+    ]
+    result = [f"rule {_RULE}\n  command = {shlex.join(program)} $FLAGS $LINK_FLAGS $in $LINK_PATH $LINK_LIBRARIES"]
+    for paragraph in paragraphs:
+        lines = [_archived(line, objects) for line in paragraph.split("\n")]
+        if _linked(paragraph, targets):
+            lines = [" ".join(word for word in line.split(" ") if word not in objects) for line in lines]
+            result.append("\n".join(_stand_ins(line, made) for line in lines))
+            lines = [_linked_last(line, [made], again=False) for line in lines]
+        result.append("\n".join(lines))
+    # Which ninja a plan needs is said first.
+    return "\n\n".join([result[1], result[0], *result[2:]]), sources
+
+
+def _own_objects(paragraphs: Sequence[str], tree: str, targets: Collection[str], forms: Sequence[str]) -> list[str]:
+    """The objects of sources that match one of the `forms`, as far as a target is linked from them."""
+    parts = _parts(paragraphs, targets)
+    found = (_idle_object(paragraph, tree, forms) for paragraph in paragraphs)
+    return [name for name in found if name in parts]
 
 
 def _parts(paragraphs: Sequence[str], targets: Collection[str]) -> frozenset[str]:
@@ -60,6 +141,20 @@ def _links(edge: re.Match[str], targets: Collection[str]) -> bool:
     return edge["outputs"] in targets and edge["rule"] != "phony"
 
 
+def _replaced(line: str, instead: dict[str, str]) -> str:
+    """A line with other words for some, each once in place of the first."""
+    if not instead.keys() & set(line.split(" ")):
+        return line
+    seen: set[str] = set()
+    words = []
+    for word in line.split(" "):
+        put = instead.get(word, word)
+        if put == word or put not in seen:
+            words.append(put)
+        seen.add(put)
+    return " ".join(words)
+
+
 def _archived(line: str, objects: Collection[str]) -> str:
     """A line of another edge: an archive is made without these objects."""
     edge = _EDGE.match(line)
@@ -68,15 +163,23 @@ def _archived(line: str, objects: Collection[str]) -> str:
     return " ".join(word for word in line.split(" ") if word not in objects)
 
 
-def _linked_last(line: str, objects: Sequence[str]) -> str:
-    """A line of the edge that links the target: its inputs, or what it hands to the linker."""
+def _stand_ins(line: str, made: str) -> str:
+    """A line of the edge that links the target, for one beside it that makes what is missing then."""
+    edge = _EDGE.match(line)
+    return f"build {made}: {_RULE} {edge['inputs']}" if edge else line
+
+
+def _linked_last(line: str, objects: Sequence[str], *, again: bool = True) -> str:
+    """A line of the edge that links the target: its inputs, or what it hands to the linker; with the archives `again`
+    behind the objects."""
     libraries = line.removeprefix("  LINK_LIBRARIES = ")
     if libraries != line:
-        words = libraries.split()
+        words = libraries.split() if again else []
         archives = dict.fromkeys(word for word in words if word.endswith(_ARCHIVE))
         # With --as-needed, Debian's default, what only the idle objects need was left out before them.
         shared = dict.fromkeys(word for word in words if ".so" in PurePosixPath(word).name or word.startswith("-l"))
-        return " ".join([line, *objects, "-Wl,--start-group", *archives, "-Wl,--end-group", *shared])
+        group = ["-Wl,--start-group", *archives, "-Wl,--end-group"] if again else []
+        return " ".join([line, *objects, *group, *shared])
     if not _EDGE.match(line):
         return line
     explicit, bar, order_only = line.partition(" || ")

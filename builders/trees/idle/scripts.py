@@ -1,0 +1,72 @@
+"""What plans of idle sources run and read, put down beside them: a build in a sandbox sees its tree and Python, and not
+us."""
+
+import posixpath
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from cpubisect.builders.trees.idle import Joined, is_idle
+from cpubisect.builders.trees.precompiled import Texts, Writer
+
+FOLDER = "bisect-idle"
+"""Where all of it is, in the directory in which the plan runs."""
+
+_HERE = Path(__file__).parent
+_JOIN, _STAND_IN = "joined.py", "stand_ins.py"
+
+
+class Tree(Writer, Protocol):
+    """A tree being built, as far as it matters here."""
+
+    @property
+    def tree(self) -> Path:
+        """Where it is."""
+
+
+def joining(directory: Path, compiler: str) -> list[str]:
+    """The words before a command that compiles several sources as one, with the name of its compiler."""
+    return _program(directory, _JOIN, compiler)
+
+
+def standing_in(directory: Path, *arguments: str) -> list[str]:
+    """The words that make what stands in for sources that are left out."""
+    return _program(directory, _STAND_IN, *arguments)
+
+
+def put_joined(place: Tree, directory: Path, found: Iterable[Joined]) -> None:
+    """Put down the files of sources that are compiled as one, and what compiles them. Raises what the place does."""
+    for number, one in enumerate(found):
+        if not number:
+            _put(place, directory, _JOIN)
+        # The places are told as they are in every tree, for the compiler cache.
+        names = (posixpath.relpath(place.tree / source, directory / FOLDER) for source in one.sources)
+        place.write(directory / one.file, "".join(f'#include "{name}"\n' for name in names))
+
+
+def put_left_out(place: Tree, directory: Path, sources: Iterable[str]) -> None:
+    """Put down the names of sources, and what makes something in their place. Raises what the place does."""
+    _put(place, directory, _STAND_IN)
+    place.write(left_out(directory), "".join(f"{source}\n" for source in sources))
+
+
+def left_out(directory: Path) -> Path:
+    """Where the names of sources that are left out are put down."""
+    return directory / FOLDER / "left-out"
+
+
+def companionable(tree: Path, left_out: Sequence[str] = ()) -> Callable[[str], bool]:
+    """What tells whether a source, a path in the tree, gets along with others in one file: what it says before its
+    includes could change what others include."""
+    texts = Texts(tree)
+    return lambda source: not is_idle(source, left_out) and not texts[str(tree / source)].steering
+
+
+def _program(directory: Path, script: str, *arguments: str) -> list[str]:
+    return [str(Path(sys.executable).resolve()), "-IS", str(directory / FOLDER / script), *arguments]
+
+
+def _put(place: Tree, directory: Path, script: str) -> None:
+    (directory / FOLDER).mkdir(exist_ok=True)
+    place.write(directory / FOLDER / script, (_HERE / script).read_text(encoding="utf-8"))
