@@ -38,7 +38,7 @@ class MakeDbBench:
         """There is nothing to configure: see which sources are idle and which headers are shared, and count the
         compilations to come."""
         plan = self.plan(shop)
-        if idle := idle_objects(plan, shop.recipe.idle, scripts.companionable(shop.tree), scripts.FOLDER):
+        if idle := idle_objects(plan, shop.recipe.idle, scripts.Company(shop.tree), scripts.FOLDER):
             scripts.put_joined(shop, shop.tree, (one for one, _ in idle.joined))
             shop.write(shop.tree / _ARCHIVER, idle.archiver(shop.environment["AR"]))
             (shop.tree / _ARCHIVER).chmod(0o755)

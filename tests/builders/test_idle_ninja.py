@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from small_trees import recipe_for
 
 from cpubisect.builders.build import Recipe
-from cpubisect.builders.trees.idle import WITHOUT_OPTIMISATION, stand_ins
+from cpubisect.builders.trees.idle import TOGETHER, WITHOUT_OPTIMISATION, own_names, several, stand_ins
 from cpubisect.builders.trees.idle.configured import set_apart
 from cpubisect.builders.trees.idle.ninja import unoptimised
 
@@ -219,9 +221,9 @@ SEVERAL = {
     """,
     "own.h": "#ifdef SECRET\n#error what another source defines is seen here\n#endif\n",
     "a.cc": '#include "own.h"\nstatic int mine() { return 1; }\nint a() { return mine(); }\n',
-    # Two that do not get along with the first.
+    # One that has a name in common with the first, and one whose name is not seen.
     "b.cc": '#include "own.h"\nstatic int mine() { return 2; }\nint b() { return mine(); }\n',
-    "c.cc": '#include "own.h"\nint mine = 3;\nint c() { return mine; }\n',
+    "c.cc": '#include "own.h"\nnamespace { int mine = 3; }\nint c() { return mine; }\n',
     "d.cc": '#include "own.h"\nint d() { return 4; }\n',
     # One that says something before its includes.
     "e.cc": "#define SECRET 1\n#include <cstddef>\nint e() { return 4 + SECRET; }\n",
@@ -245,7 +247,7 @@ def test_idle_sources_are_compiled_several_at_a_time(tmp_path: Path) -> None:
     planned(tmp_path, SEVERAL, (), idle=("[a-g].cc",))
     folder = tmp_path / "build/bisect-idle"
     own, other = sorted((file.read_text() for file in folder.glob("[01].cc")), key=len, reverse=True)
-    assert re.findall(r"\w+\.cc", own) == ["a.cc", "b.cc", "c.cc", "d.cc"]
+    assert re.findall(r"\w+\.cc", own) == ["a.cc", "c.cc", "d.cc"]
     assert re.findall(r"\w+\.cc", other) == ["f.cc", "g.cc"]
     assert ninja(tmp_path, "mysqld").returncode == 0
     assert subprocess.run([tmp_path / "build/mysqld"], check=True, capture_output=True, text=True).stdout == "1234567"
@@ -261,6 +263,46 @@ def test_a_mistake_in_one_of_several_is_told_of_that_one_alone(tmp_path: Path) -
     failed = ninja(tmp_path, "mysqld")
     assert failed.returncode != 0
     assert re.findall(r"(\S+): error: ", failed.stdout) == ["../d.cc:2:18"]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("static int mine() {\n  int inner = 1;\n}\n", {"mine"}),
+        ("const std::set<int> options = {\n", {"options"}),
+        ("enum offsets { FIRST };\nstruct Own {\n", {"offsets", "Own"}),
+        ("int Field::store(int) {}\nvoid Other::\n", set()),
+        ("// static int not_this()\n/* static int nor() */\n#define THAT(x) x\n", set()),
+        ("namespace {\nusing std::string;\nextern int shared;\ntemplate <int> int t();\n", set()),
+    ],
+)
+def test_the_names_that_a_source_gives(text: str, names: set[str]) -> None:
+    assert own_names(text) == names
+
+
+SOURCES = st.dictionaries(
+    st.from_regex("[a-z]{1,3}\\.cc", fullmatch=True), st.sets(st.sampled_from("xyz")), max_size=60
+)
+
+
+@given(SOURCES)
+def test_no_two_of_one_file_have_a_name_in_common(sources: dict[str, set[str]]) -> None:
+    class Company:
+        def takes(self, source: str) -> bool:
+            return True
+
+        def names(self, source: str) -> frozenset[str]:
+            return frozenset(sources[source])
+
+    parts = list(several([(name, f"{name}.o") for name in sources], Company(), "idle", 3))
+    assert [one.file for one in parts] == [f"idle/{number}.cc" for number in range(3, 3 + len(parts))]
+    taken = [name for one in parts for name in one.sources]
+    assert len(taken) == len(set(taken))
+    for one in parts:
+        assert 1 < len(one.sources) <= 2 * TOGETHER
+        assert one.objects == tuple(f"{name}.o" for name in one.sources)
+        own = [name for source in one.sources for name in sources[source]]
+        assert len(own) == len(set(own))
 
 
 @pytest.mark.parametrize(

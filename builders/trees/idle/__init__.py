@@ -5,9 +5,11 @@ was not optimised where there is another, the objects of such sources leave thei
 others; the archives follow once more, for what only those objects need. One module for each kind of plan; all is pure.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Protocol
 
 from cpubisect.builders.trees.cuts import cuts
 
@@ -15,6 +17,12 @@ WITHOUT_OPTIMISATION = "-O0"
 
 TOGETHER = 16
 """So many of them are compiled as one, about: sixteen of MySQL 8.0's performance schema take as long as two alone."""
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_NAMED = re.compile(
+    r"^(?!#|namespace\b|using\b|extern\b|template\b|typedef\b)[A-Za-z_][^;{}=()\[\]]*?(?<![\w:])(\w+)\s*(?=[=(\[{;])",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True)
@@ -33,15 +41,38 @@ def is_idle(path: str, idle: Sequence[str]) -> bool:
     return any(fnmatchcase(path, form) for form in idle)
 
 
-def several(members: Sequence[tuple[str, str]], folder: str, number: int) -> Iterator[Joined]:
-    """Sources that may be compiled as one, each with its object, in files of a folder with numbers from `number` on;
-    one that would be alone is in none."""
+def own_names(text: str) -> frozenset[str]:
+    """The names that a source gives to something at the beginning of a line, by all appearances: two that both have one
+    may not get along in one file, as names that are a source's own are not told from others."""
+    return frozenset(_NAMED.findall(_COMMENT.sub(" ", text)))
+
+
+class Company(Protocol):
+    """Which sources, by their paths in the tree, may be compiled as one with others."""
+
+    def takes(self, source: str) -> bool:
+        """Whether it may be at all."""
+
+    def names(self, source: str) -> frozenset[str]:
+        """Its `own_names`."""
+
+
+def several(members: Sequence[tuple[str, str]], company: Company, folder: str, number: int) -> Iterator[Joined]:
+    """Sources that may be compiled as one, each with its object, in files of a folder with numbers from `number` on; no
+    two of one file have a name of their own in common. One that would be alone is in none."""
     ordered = sorted(members)
-    parts = max(1, round(len(ordered) / TOGETHER))
-    places = cuts([source for source, _ in ordered], parts)
-    for first, last in zip([0, *places], [*places, len(ordered)], strict=True):
-        part = ordered[first:last]
-        if len(part) > 1:
-            file = f"{folder}/{number}.cc"
-            yield Joined(file, f"{file}.o", tuple(one for one, _ in part), tuple(made for _, made in part))
-            number += 1
+    while len(ordered) > 1:
+        left: list[tuple[str, str]] = []
+        places = cuts([source for source, _ in ordered], max(1, round(len(ordered) / TOGETHER)))
+        for first, last in zip([0, *places], [*places, len(ordered)], strict=True):
+            part: list[tuple[str, str]] = []
+            taken: frozenset[str] = frozenset()
+            for source, made in ordered[first:last]:
+                own = company.names(source)
+                (left if own & taken else part).append((source, made))
+                taken |= own if not own & taken else frozenset()
+            if len(part) > 1:
+                file = f"{folder}/{number}.cc"
+                yield Joined(file, f"{file}.o", tuple(one for one, _ in part), tuple(made for _, made in part))
+                number += 1
+        ordered = left

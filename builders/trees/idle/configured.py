@@ -32,9 +32,9 @@ def set_apart(place: Place, plan: Path, targets: Collection[str], compiler: Sequ
     directory, tree, recipe = plan.parent, str(place.tree), place.recipe
     before = place.read(plan)
     text = unoptimised(before, tree, targets, recipe.idle)
-    alone = scripts.companionable(place.tree, recipe.left_out)
+    company = scripts.Company(place.tree, recipe.left_out)
     joining = scripts.joining(directory, compiler[-1])
-    text, found = together(text, tree, targets, recipe.idle, alone, [*joining, *compiler], scripts.FOLDER)
+    text, found = together(text, tree, targets, recipe.idle, company, [*joining, *compiler], scripts.FOLDER)
     scripts.put_joined(place, directory, found)
     standing_in = scripts.standing_in(directory, _STAND_INS, str(scripts.left_out(directory)), compiler[-1])
     text, sources = without(text, tree, targets, recipe.left_out, standing_in, _STAND_INS)

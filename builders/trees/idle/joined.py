@@ -2,9 +2,8 @@
 
 argv is `compiler command…`, a command that compiles a file of nothing but includes of those sources, with `-MF`, `-o`
 and the file after `-c` as its last words. Where sources do not get along in one file, because of names that both give
-to something of their own, say, those that the compiler complains of are compiled apart from the others, or else each
-half, and in the end one alone by its own name, so that what is told of a source is about it alone. The objects of all
-are put together into one.
+to something of their own, say, the others are compiled so, once more, and those that the compiler complains of each
+alone by its own name, so that what is told of a source is about it alone. The objects of all are put together into one.
 """
 
 import os
@@ -34,9 +33,9 @@ class Unit:
         argv = [*self.words, "-MF", self.needs, "-o", self.made, "-c", self.source]
         return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
 
-    def part(self, letter: str, sources: list[str]) -> "Unit":
+    def part(self, number: int, sources: list[str]) -> "Unit":
         """The same for some of its sources."""
-        stem = f"{self.source.removesuffix('.cc')}{letter}"
+        stem = f"{self.source.removesuffix('.cc')}-{number}"
         own = f"{stem}.cc"
         if len(sources) == 1:
             own = posixpath.normpath(posixpath.join(posixpath.dirname(self.source), sources[0]))
@@ -50,8 +49,9 @@ def text_of(sources: list[str]) -> str:
     return "".join(f'#include "{source}"\n' for source in sources)
 
 
-def units_of(unit: Unit, sources: list[str]) -> list[Unit]:
-    """What a unit came to be compiled as, itself if all went well; ends the process if one source alone fails."""
+def units_of(unit: Unit, sources: list[str], *, again: bool = True) -> list[Unit]:
+    """What a unit came to be compiled as, itself if all went well; ends the process if one source alone fails. Some of
+    the sources are tried as one `again`: more attempts would take longer than all of them alone."""
     ended = unit.run()
     if ended.returncode == 0 or len(sources) == 1 or ended.returncode < 0:
         os.write(1, ended.stdout)
@@ -60,11 +60,12 @@ def units_of(unit: Unit, sources: list[str]) -> list[Unit]:
         return [unit]
     blamed = {os.path.realpath(name.decode(errors="replace")) for name in ERROR.findall(ended.stdout)}
     folder = posixpath.dirname(unit.source)
-    apart = [one for one in sources if os.path.realpath(posixpath.join(folder, one)) in blamed]
-    if not 0 < len(apart) < len(sources):
-        apart = sources[len(sources) // 2 :]
-    halves = (("a", [one for one in sources if one not in apart]), ("b", apart))
-    return [one for letter, own in halves for one in units_of(unit.part(letter, own), own)]
+    others = [one for one in sources if os.path.realpath(posixpath.join(folder, one)) not in blamed]
+    if not again or len(others) < 2 or others == sources:
+        others = []
+    parts = [others] * bool(others) + [[one] for one in sources if one not in others]
+    made = (units_of(unit.part(number, own), own, again=False) for number, own in enumerate(parts))
+    return [one for units in made for one in units]
 
 
 def main() -> None:

@@ -3,10 +3,10 @@
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cpubisect.builders.trees.idle import WITHOUT_OPTIMISATION, Joined, is_idle, several
+from cpubisect.builders.trees.idle import WITHOUT_OPTIMISATION, Company, Joined, is_idle, several
 from cpubisect.builders.trees.plan import Compilation, archived, compilations
 
 _PLAIN = re.compile(r"[\w./+-]+")
@@ -54,10 +54,10 @@ class Idle:
         )
 
 
-def idle_objects(plan: str, idle: Sequence[str], gets_along: Callable[[str], bool], folder: str) -> Idle | None:
+def idle_objects(plan: str, idle: Sequence[str], company: Company, folder: str) -> Idle | None:
     """What comes of those sources of a plan, as `make --dry-run` prints it, that match `idle`, globs of paths in the
     tree; None if nothing does. An object that is in no archive is none: its place among the others cannot be changed.
-    Those with one set of flags each of which `gets_along` with others are joined, in files of `folder`.
+    Those with one set of flags that get along in `company` are joined, in files of `folder`.
     """
     archives = archived(plan)
     every = frozenset[str]().union(*archives.values())
@@ -67,9 +67,9 @@ def idle_objects(plan: str, idle: Sequence[str], gets_along: Callable[[str], boo
         return None
     groups: defaultdict[tuple[str, ...], list[tuple[str, str]]] = defaultdict(list)
     for one in found.values():
-        if _PLAIN.fullmatch(one.source) and gets_along(one.source):
+        if _PLAIN.fullmatch(one.source) and company.takes(one.source):
             groups[one.flags].append((one.source, one.object))
     joined: list[tuple[Joined, Compilation]] = []
     for members in groups.values():
-        joined += [(part, found[part.objects[0]]) for part in several(members, folder, len(joined))]
+        joined += [(part, found[part.objects[0]]) for part in several(members, company, folder, len(joined))]
     return Idle(tuple(found), tuple(archives), tuple(joined))

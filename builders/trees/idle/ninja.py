@@ -3,10 +3,10 @@
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import PurePosixPath
 
-from cpubisect.builders.trees.idle import WITHOUT_OPTIMISATION, Joined, is_idle, several
+from cpubisect.builders.trees.idle import WITHOUT_OPTIMISATION, Company, Joined, is_idle, several
 
 _EDGE = re.compile(r"^build (?P<outputs>[^:]+): (?P<rule>\S+) ?(?P<inputs>.*)$")
 _FLAGS = re.compile(r"^(  FLAGS = .*)$", re.MULTILINE)
@@ -40,13 +40,13 @@ def together(
     tree: str,
     targets: Collection[str],
     idle: Sequence[str],
-    gets_along: Callable[[str], bool],
+    company: Company,
     program: Sequence[str],
     folder: str,
 ) -> tuple[str, list[Joined]]:
     """The text of a build.ninja, as `unoptimised` leaves it, in which the C++ sources that match `idle` are compiled
-    several at a time, as far as their commands are the same and each of them, a path in the tree, `gets_along` with
-    others; by the words of `program`, the compiler among them; and which those are, with files in `folder`."""
+    several at a time, as far as their commands are the same and they get along in `company`; by the words of `program`,
+    the compiler among them; and which those are, with files in `folder`."""
     paragraphs = plan.split("\n\n")
     groups: defaultdict[tuple[str, ...], dict[tuple[str, str], str]] = defaultdict(dict)
     own = frozenset(_own_objects(paragraphs, tree, targets, idle))
@@ -55,13 +55,13 @@ def together(
             source, _, needed = next(_edges(paragraph))["inputs"].partition(" || ")
             same = tuple(line for line in paragraph.split("\n") if line.startswith(_SAME))
             path = str(PurePosixPath(source).relative_to(tree))
-            if source.endswith(_CXX) and gets_along(path):
+            if source.endswith(_CXX) and company.takes(path):
                 groups[same][path, name] = needed
     found: list[Joined] = []
     edges: list[str] = []
     instead: dict[str, str] = {}
     for same, members in groups.items():
-        for one in several(list(members), folder, len(found)):
+        for one in several(list(members), company, folder, len(found)):
             pairs = zip(one.sources, one.objects, strict=True)
             needs = dict.fromkeys(word for pair in pairs for word in members[pair].split())
             edges.append("\n".join((f"build {one.object}: {_TOGETHER} {one.file} || {' '.join(needs)}", *same)))

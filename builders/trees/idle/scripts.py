@@ -3,11 +3,14 @@ us."""
 
 import posixpath
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
-from cpubisect.builders.trees.idle import Joined, is_idle
+from cpubisect.base.sandbox import inside
+from cpubisect.builders.trees.idle import Joined, is_idle, own_names
 from cpubisect.builders.trees.precompiled import Texts, Writer
 
 FOLDER = "bisect-idle"
@@ -56,11 +59,24 @@ def left_out(directory: Path) -> Path:
     return directory / FOLDER / "left-out"
 
 
-def companionable(tree: Path, left_out: Sequence[str] = ()) -> Callable[[str], bool]:
-    """What tells whether a source, a path in the tree, gets along with others in one file: what it says before its
-    includes could change what others include."""
-    texts = Texts(tree)
-    return lambda source: not is_idle(source, left_out) and not texts[str(tree / source)].steering
+@dataclass(frozen=True)
+class Company:
+    """Which sources of a tree, by their paths in it, may be compiled as one: none that match `left_out`."""
+
+    tree: Path
+    left_out: Sequence[str] = ()
+
+    def takes(self, source: str) -> bool:
+        """Not if it says anything before its includes, which could change what others include."""
+        return not is_idle(source, self.left_out) and not self._texts[str(self.tree / source)].steering
+
+    def names(self, source: str) -> frozenset[str]:
+        """The names that a source keeps to itself."""
+        return own_names(inside.read_text(self.tree / source, self.tree))
+
+    @cached_property
+    def _texts(self) -> Texts:
+        return Texts(self.tree)
 
 
 def _program(directory: Path, script: str, *arguments: str) -> list[str]:
