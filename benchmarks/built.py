@@ -3,11 +3,11 @@
     python benchmarks/built.py [--write] [HOME ...]
 
 Prints a Markdown table for each engine of every release that was tried in home directories, by default in
-$CPUBISECT_HOME: by release and compiler the build that compiled most anew (of equals the last, in the order of
-homes), its repairs or the first error, its CPU seconds, how many compilations were made anew (the cache had the
-others), and thousands of instructions per query of some tests with their own settings, the median of all probes of that
-release. `--write` puts them into docs/built.md: what that has of releases, or tests of a release, that no home knows
-stays, since homes do not.
+$CPUBISECT_HOME: by release and compiler the build that compiled the largest part anew (of those that are equal to a
+percent the last, in the order of homes), its repairs or the first error, its CPU seconds, how many compilations were
+made anew (the cache had the others), and thousands of instructions per query of some tests with their own settings, the
+median of all probes of that release. `--write` puts them into docs/built.md: what that has of releases, or tests of a
+release, that no home knows stays, since homes do not.
 """
 
 import argparse
@@ -89,13 +89,12 @@ class Tried:
                     self.costs[keys[probe.sha]][probe.test] += probe.values.get(INSTRUCTIONS, ())
 
     def rows(self) -> Iterator["Row"]:
-        """One for each release and compiler of an engine."""
+        """One for each build that was made, in their order."""
         for key, all_of_them in self.builds.items():
-            built = [build for build in all_of_them if build.artifact] or all_of_them
-            build = max(reversed(built), key=lambda build: build.cache_misses)
             costs = {test: f"{median(found) / 1000:,.1f}" for test, found in self.costs[key].items() if found}
-            made = (build.cache_misses, build.cache_misses + build.cache_hits)
-            yield Row(*key, f"{build.cpu_seconds:,.0f}", *made, remarks(build), costs)
+            for build in [build for build in all_of_them if build.artifact] or all_of_them:
+                made = (build.cache_misses, build.cache_misses + build.cache_hits)
+                yield Row(*key, f"{build.cpu_seconds:,.0f}", *made, remarks(build), costs)
 
 
 @dataclass(frozen=True)
@@ -197,7 +196,7 @@ def main() -> None:
     parser.add_argument("homes", nargs="*", type=Path, metavar="HOME")
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
-    rows = list(Tried.of(asked.homes or [Home.open().root]).rows())
+    rows = together((), Tried.of(asked.homes or [Home.open().root]).rows())
     print("\n".join(page(rows)))
     if asked.write:
         head, _, rest = PAGE.read_text().partition(BEGIN)

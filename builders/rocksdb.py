@@ -39,6 +39,7 @@ class MakeDbBench:
         compilations to come."""
         plan = self.plan(shop)
         if idle := idle_objects(plan, shop.recipe.idle, scripts.Company(shop.tree), scripts.FOLDER):
+            scripts.put_marks(shop, shop.tree)
             scripts.put_joined(shop, shop.tree, (one for one, _ in idle.joined))
             shop.write(shop.tree / _ARCHIVER, idle.archiver(shop.environment["AR"]))
             (shop.tree / _ARCHIVER).chmod(0o755)

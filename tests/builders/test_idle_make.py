@@ -25,7 +25,7 @@ libfar.a: $(FAR)
 libown.a: $(OWN)
 \t$(AR) $(ARFLAGS) $@ $(OWN:%=./%)
 db_bench: main.o libown.a libfar.a
-\t$(CXX) main.o -L. -lown -lfar -o $@ $(LDFLAGS)
+\t$(CXX) -L. $(patsubst lib%.a,-l%,$^) -o $@ $(LDFLAGS)
 """,
     "shared.h": """
 #ifdef __OPTIMIZE__

@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 from small_trees import recipe_for
 
 from cpubisect.builders.build import Recipe
-from cpubisect.builders.trees.idle import TOGETHER, WITHOUT_OPTIMISATION, own_names, several, stand_ins
+from cpubisect.builders.trees.idle import (
+    BEGINS,
+    ENDS,
+    TOGETHER,
+    WITHOUT_OPTIMISATION,
+    mark,
+    own_names,
+    several,
+    stand_ins,
+)
 from cpubisect.builders.trees.idle.configured import set_apart
 from cpubisect.builders.trees.idle.ninja import unoptimised
 
@@ -82,7 +91,11 @@ def answer(plan: Path) -> str:
     ],
 )
 def test_only_what_is_idle_is_not_optimised(plan: Path, idle: tuple[str, ...], expected: str) -> None:
-    plan.write_text(unoptimised(plan.read_text(), str(plan.parent.parent), ("bin/mysqld", "mysqld"), idle))
+    (plan.parent / "marks").mkdir()
+    for name in (BEGINS, ENDS):
+        (plan.parent / f"marks/{name}.s").write_text(mark(name))
+    text = unoptimised(plan.read_text(), str(plan.parent.parent), ("bin/mysqld", "mysqld"), idle, "marks")
+    plan.write_text(text)
     assert answer(plan) == expected
 
 
@@ -98,7 +111,7 @@ def test_an_archive_alone_would_hand_out_the_idle_source_s_own(plan: Path) -> No
 
 def test_a_plan_that_does_not_link_the_target_stays(plan: Path) -> None:
     text = plan.read_text()
-    assert unoptimised(text, str(plan.parent.parent), ("bin/other",), ("sql/*.cc",)) == text
+    assert unoptimised(text, str(plan.parent.parent), ("bin/other",), ("sql/*.cc",), "marks") == text
 
 
 LEFT_OUT = {

@@ -15,6 +15,9 @@ from cpubisect.builders.trees.cuts import cuts
 
 WITHOUT_OPTIMISATION = "-O0"
 
+BEGINS, ENDS = "bisect_idle_begins", "bisect_idle_ends"
+"""Functions before and behind all that is idle, in the program: the code between them was not optimised."""
+
 TOGETHER = 16
 """So many of them are compiled as one, about: sixteen of MySQL 8.0's performance schema take as long as two alone."""
 
@@ -34,6 +37,16 @@ class Joined:
     object: str
     sources: tuple[str, ...]
     objects: tuple[str, ...]
+
+
+def mark(name: str) -> str:
+    """The assembly of a function that is only a place; of its own bytes, so that no other one has its address."""
+    return f'.text\n.globl {name}\n.type {name}, @function\n{name}: ud2\n.section .note.GNU-stack,"",@progbits\n'
+
+
+def marked(objects: Sequence[str], folder: str) -> list[str]:
+    """The objects between those of the two marks, which are in a folder."""
+    return [f"{folder}/{BEGINS}.o", *objects, f"{folder}/{ENDS}.o"]
 
 
 def is_idle(path: str, idle: Sequence[str]) -> bool:

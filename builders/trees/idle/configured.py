@@ -31,7 +31,9 @@ def set_apart(place: Place, plan: Path, targets: Collection[str], compiler: Sequ
     that of C++, with what stands before it. Raises what the place does."""
     directory, tree, recipe = plan.parent, str(place.tree), place.recipe
     before = place.read(plan)
-    text = unoptimised(before, tree, targets, recipe.idle)
+    text = unoptimised(before, tree, targets, recipe.idle, scripts.FOLDER)
+    if text != before:
+        scripts.put_marks(place, directory)
     company = scripts.Company(place.tree, recipe.left_out)
     joining = scripts.joining(directory, compiler[-1])
     text, found = together(text, tree, targets, recipe.idle, company, [*joining, *compiler], scripts.FOLDER)

@@ -1,12 +1,13 @@
 """Idle sources where make has the plan: a makefile read after the tree's own, and what stands in for the archiver."""
 
+import posixpath
 import re
 import shlex
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cpubisect.builders.trees.idle import WITHOUT_OPTIMISATION, Company, Joined, is_idle, several
+from cpubisect.builders.trees.idle import WITHOUT_OPTIMISATION, Company, Joined, is_idle, marked, several
 from cpubisect.builders.trees.plan import Compilation, archived, compilations
 
 _PLAIN = re.compile(r"[\w./+-]+")
@@ -14,11 +15,13 @@ _PLAIN = re.compile(r"[\w./+-]+")
 
 @dataclass(frozen=True)
 class Idle:
-    """The `objects` of idle sources, and all `archives` of the plan, as make calls them; `joined` are those sources
-    that are compiled as one, each with the command that would have compiled the first of them."""
+    """The `objects` of idle sources, and all `archives` of the plan, as make calls them; `folder` has the marks, and
+    `joined` are those sources that are compiled as one, each with the command that would have compiled the first of
+    them."""
 
     objects: tuple[str, ...]
     archives: tuple[str, ...]
+    folder: str
     joined: tuple[tuple[Joined, Compilation], ...] = ()
 
     def rules(self, target: str, program: Sequence[str] = ()) -> str:
@@ -27,18 +30,22 @@ class Idle:
         several = {name for one, _ in self.joined for name in one.objects}
         alone = [name for name in self.objects if name not in several]
         own = [one.object for one, _ in self.joined]
-        last = (*alone, *own, "-Wl,--start-group", *self.archives, "-Wl,--end-group")
+        # All are needed by order only: a makefile may link whatever else its target needs.
+        last = (*marked([*alone, *own], self.folder), "-Wl,--start-group", *self.archives, "-Wl,--end-group")
         rules = [
             # With --as-needed, Debian's default, what only these objects need was left out before them.
             f"{target}: LDFLAGS := $(LDFLAGS) {' '.join(last)} $(LDFLAGS)\n",
         ]
+        for name in marked((), self.folder):
+            source = f"{posixpath.splitext(name)[0]}.s"
+            rules.append(f"{target}: | {name}\n{name}: {source}\n\tas {source} -o {name}\n")
         if alone:
             rules.append(f"{' '.join(alone)}: CXXFLAGS += {WITHOUT_OPTIMISATION}\n")
         for one, first in self.joined:
             words = [word for word in first.flags if word not in ("", "-c", "-o")]
             tail = [WITHOUT_OPTIMISATION, "-MF", f"{one.object}.d", "-o", one.object, "-c", one.file]
             command = shlex.join([*program, *words, *tail]).replace("$", "$$")
-            rules.append(f"{target}: {one.object}\n{' '.join(one.objects)}: ;\n")
+            rules.append(f"{target}: | {one.object}\n{' '.join(one.objects)}: ;\n")
             rules.append(f"{one.object}: {one.file} {' '.join(one.sources)}\n\t{command}\n")
         return "".join(rules)
 
@@ -72,4 +79,4 @@ def idle_objects(plan: str, idle: Sequence[str], company: Company, folder: str) 
     joined: list[tuple[Joined, Compilation]] = []
     for members in groups.values():
         joined += [(part, found[part.objects[0]]) for part in several(members, company, folder, len(joined))]
-    return Idle(tuple(found), tuple(archives), tuple(joined))
+    return Idle(tuple(found), tuple(archives), folder, tuple(joined))

@@ -6,33 +6,38 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import PurePosixPath
 
-from cpubisect.builders.trees.idle import WITHOUT_OPTIMISATION, Company, Joined, is_idle, several
+from cpubisect.builders.trees.idle import WITHOUT_OPTIMISATION, Company, Joined, is_idle, marked, several
 
 _EDGE = re.compile(r"^build (?P<outputs>[^:]+): (?P<rule>\S+) ?(?P<inputs>.*)$")
 _FLAGS = re.compile(r"^(  FLAGS = .*)$", re.MULTILINE)
 _ARCHIVE = ".a"
-_RULE = "STAND_INS"
+_RULE, _MARK = "STAND_INS", "MARK"
 
 _CXX = (".cc", ".cpp")
 _SAME = ("  DEFINES = ", "  FLAGS = ", "  INCLUDES = ")
 _TOGETHER = "TOGETHER"
 
 
-def unoptimised(plan: str, tree: str, targets: Collection[str], idle: Sequence[str]) -> str:
+def unoptimised(plan: str, tree: str, targets: Collection[str], idle: Sequence[str], folder: str) -> str:
     """The text of a build.ninja in which the sources that match `idle`, globs of paths in `tree`, are compiled without
-    optimisation and linked last into whichever of the `targets`, spelled as in the plan, is linked, if they are a part
-    of it. A plan without such sources or without such a target stays as it is."""
+    optimisation and linked last, between the marks in `folder`, into whichever of the `targets`, spelled as in the
+    plan, is linked, if they are a part of it. A plan without such sources or without such a target stays as it is."""
     paragraphs = plan.split("\n\n")
     objects = _own_objects(paragraphs, tree, targets, idle)
+    if not objects:
+        return plan
     known = frozenset(objects)
-    for number, paragraph in enumerate(paragraphs if objects else ()):
+    for number, paragraph in enumerate(paragraphs):
         if _idle_object(paragraph, tree, idle) in known:
             paragraphs[number] = re.sub(_FLAGS, rf"\1 {WITHOUT_OPTIMISATION}", paragraph)
         elif _linked(paragraph, targets):
-            paragraphs[number] = "\n".join(_linked_last(line, objects) for line in paragraph.split("\n"))
+            last = marked(objects, folder)
+            paragraphs[number] = "\n".join(_linked_last(line, last) for line in paragraph.split("\n"))
         else:
             paragraphs[number] = "\n".join(_archived(line, known) for line in paragraph.split("\n"))
-    return "\n\n".join(paragraphs)
+    marks = (f"build {name}: {_MARK} {PurePosixPath(name).with_suffix('.s')}" for name in marked((), folder))
+    rule = f"rule {_MARK}\n  command = as $in -o $out"
+    return "\n\n".join([paragraphs[0], rule, *marks, *paragraphs[1:]])
 
 
 def together(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from cpubisect.base.sandbox import inside
-from cpubisect.builders.trees.idle import Joined, is_idle, own_names
+from cpubisect.builders.trees.idle import BEGINS, ENDS, Joined, is_idle, mark, own_names
 from cpubisect.builders.trees.precompiled import Texts, Writer
 
 FOLDER = "bisect-idle"
@@ -46,6 +46,13 @@ def put_joined(place: Tree, directory: Path, found: Iterable[Joined]) -> None:
         # The places are told as they are in every tree, for the compiler cache.
         names = (posixpath.relpath(place.tree / source, directory / FOLDER) for source in one.sources)
         place.write(directory / one.file, "".join(f'#include "{name}"\n' for name in names))
+
+
+def put_marks(place: Tree, directory: Path) -> None:
+    """Put down what marks the idle part of a program. Raises what the place does."""
+    (directory / FOLDER).mkdir(exist_ok=True)
+    for name in (BEGINS, ENDS):
+        place.write(directory / FOLDER / f"{name}.s", mark(name))
 
 
 def put_left_out(place: Tree, directory: Path, sources: Iterable[str]) -> None:

@@ -1,0 +1,118 @@
+"""Whether anything ran of what is compiled without optimisation because no probe is thought to run it.
+
+    python benchmarks/idle.py [HOME ...]
+
+For each release that was built and probed in home directories, by default in $CPUBISECT_HOME, and each test: the share
+of a query's instructions that was spent in functions which the program has between its marks of the idle part, and the
+costliest of them. A share above a thousandth is told by exit code 1: a source has to leave the matrix's `idle`, or
+steps into and out of it would look like those of slow code. Builds without marks, in which nothing is idle, are not
+shown.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cpubisect.base.home import Home
+from cpubisect.builders.trees.idle import BEGINS, ENDS
+from cpubisect.records import queries
+from cpubisect.records.artifacts import Artifacts
+from cpubisect.records.comparisons import Comparisons
+from cpubisect.records.purpose import Purpose
+from cpubisect.records.store import BuildRow, Store
+
+ENOUGH = 0.001
+"""The share of a query's instructions that idle code may take: a build is to count as the plain one does to 0.1 %."""
+
+PROGRAMS = ("db_bench", "mysqld", "mariadbd")
+"""What is measured, by its file name."""
+
+SHOWN = 3
+"""So many functions of a test are named."""
+
+_CLONE = re.compile(r"( \[clone [^]]*\]|'\d+)+$")
+_SYMBOL = re.compile(r"^[0-9a-f]+ [TtWwiu] (.*)$")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a test ran of a release's idle part: `share` of the instructions of a query, and the `functions`, costliest
+    first."""
+
+    release: str
+    test: str
+    share: float
+    functions: tuple[str, ...]
+
+
+def idle_functions(program: Path) -> frozenset[str] | None:
+    """The names of all functions between the marks of a program, as a profile has them; None if it has no marks."""
+    argv = ["nm", "--demangle", "--numeric-sort", str(program)]
+    text = subprocess.run(argv, capture_output=True, text=True, errors="replace", check=True).stdout
+    names = [_CLONE.sub("", found[1]) for line in text.splitlines() if (found := _SYMBOL.match(line))]
+    if BEGINS not in names or ENDS not in names:
+        return None
+    first, last = names.index(BEGINS), names.index(ENDS)
+    elsewhere = {*names[:first], *names[last:]}
+    # A static function of the same name may be anywhere.
+    return frozenset(names[first + 1 : last]) - elsewhere
+
+
+def share(profile: Mapping[str, float], idle: frozenset[str]) -> tuple[float, tuple[str, ...]]:
+    """The part of a profile that idle functions have, and their names, costliest first."""
+    found = {name: cost for name, cost in profile.items() if _CLONE.sub("", name) in idle and cost > 0}
+    whole = sum(profile.values())
+    names = sorted(found, key=lambda name: -found[name])
+    return sum(found.values()) / whole if whole else 0.0, tuple(names)
+
+
+def ran(home: Home) -> Iterator[Ran]:
+    """What ran of idle parts, by release and test, for every build of a home directory whose program is still there."""
+    artifacts = Artifacts(home.artifacts)
+    idle: dict[int, frozenset[str] | None] = {}
+    found: dict[tuple[str, str], Ran] = {}
+    for build, test, profile in _profiles(home):
+        if build.id not in idle:
+            place = artifacts.path(build.artifact) if build.artifact else None
+            program = next((file for name in PROGRAMS for file in (place.rglob(name) if place else ())), None)
+            idle[build.id] = idle_functions(program) if program else None
+        names = idle[build.id]
+        if names is not None and profile:
+            one = Ran(f"{build.recipe['engine']} {build.recipe['version']}", test, *share(profile, names))
+            found[one.release, test] = max(one, found.get((one.release, test), one), key=lambda one: one.share)
+    yield from found.values()
+
+
+def _profiles(home: Home) -> Iterator[tuple[BuildRow, str, Mapping[str, float]]]:
+    """Of every probe with its own settings: the build, the test and the profile."""
+    comparisons = Comparisons.of(home)
+    store = Store(home.store)
+    for one, numbers in (
+        (store, [row.id for row in queries.headlines(store)]),
+        (comparisons.store, [row.id for row in comparisons.all()]),
+    ):
+        for number in numbers:
+            builds = {build.id: build for build, _ in one.builds(number)}
+            for probe in one.probes(number, purpose=Purpose.SEARCH):
+                if probe.build in builds:
+                    yield builds[probe.build], probe.test, probe.profile
+
+
+def main() -> None:
+    """Read the homes, print, and tell by the exit code whether too much ran."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("homes", nargs="*", type=Path, metavar="HOME")
+    asked = parser.parse_args()
+    homes = [Home(root) for root in asked.homes] or [Home.open()]
+    found = [one for home in homes for one in ran(home)]
+    for one in sorted(found, key=lambda one: -one.share):
+        print(f"{one.share:8.3%}  {one.release}  {one.test}  {'; '.join(one.functions[:SHOWN])}")
+    sys.exit(any(one.share > ENOUGH for one in found))
+
+
+if __name__ == "__main__":
+    main()
