@@ -30,6 +30,9 @@ SYSTEM_BYTES = 20_000
 _WITH_HEADER = Path(__file__).with_name("with_header.py")
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]', re.MULTILINE)
 _STEERING = re.compile(rb"^[ \t]*#[ \t]*(?:define|undef|pragma)\b", re.MULTILINE)
+_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_GUARD = re.compile(rb"\s*#[ \t]*(?:ifndef|if[ \t]*!)")
+_ONCE = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+once\b", re.MULTILINE)
 _SAID = ("-o", "-MF", "-MT", "-MQ")
 _FOLDER = "bisect-headers"
 _COMMAND = "compile"
@@ -128,13 +131,14 @@ class Texts:
 
 @dataclass(frozen=True)
 class _Text:
-    """What a file includes, as it spells it, each with whether in quotation marks; its size in bytes; and whether it
-    says anything before its last include that could change what a header comes to. A file that is not there is empty.
-    """
+    """What a file includes, as it spells it, each with whether in quotation marks; its size in bytes; whether it says
+    anything before its last include that could change what a header comes to; and whether it may be included twice, by
+    all appearances. A file that is not there is empty."""
 
     includes: tuple[tuple[bool, str], ...] = ()
     size: int = 0
     steering: bool = False
+    guarded: bool = True
 
     @classmethod
     def read(cls, path: str, tree: Path) -> Self:
@@ -145,7 +149,8 @@ class _Text:
         found = list(_INCLUDE.finditer(text))
         first = _STEERING.search(text)
         named = tuple((one[1] == b'"', one[2].decode(errors="replace")) for one in found)
-        return cls(named, len(text), bool(found and first and first.start() < found[-1].start()))
+        guarded = bool(_GUARD.match(_COMMENT.sub(b" ", text)) or _ONCE.search(text))
+        return cls(named, len(text), bool(found and first and first.start() < found[-1].start()), guarded)
 
 
 class Includes:
@@ -188,6 +193,16 @@ class Includes:
                 queue += new
             self._reads[path] = Reads(frozenset(seen), weight)
         return self._reads[path]
+
+    def unguarded(self, path: str) -> frozenset[str]:
+        """The tree's own files that a file includes, or what they include, and that may not be included twice."""
+        seen: set[str] = set()
+        queue = [path]
+        while queue:
+            found = {place for _, place in self.direct(queue.pop()) if place and not self._texts[place].guarded}
+            queue += found - seen
+            seen |= found
+        return frozenset(seen)
 
     def _edge(self, file: str) -> tuple[tuple[str, ...], int]:
         """The tree's own that a file includes by itself, and what it weighs with the others."""

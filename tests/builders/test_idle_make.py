@@ -28,6 +28,7 @@ db_bench: main.o libown.a libfar.a
 \t$(CXX) -L. $(patsubst lib%.a,-l%,$^) -o $@ $(LDFLAGS)
 """,
     "shared.h": """
+#pragma once
 #ifdef __OPTIMIZE__
 #define OPTIMISED 1
 #else

@@ -25,6 +25,7 @@ from cpubisect.builders.trees.idle import (
 )
 from cpubisect.builders.trees.idle.configured import set_apart
 from cpubisect.builders.trees.idle.ninja import unoptimised
+from cpubisect.builders.trees.idle.scripts import Company
 
 FILES = {
     "CMakeLists.txt": """
@@ -41,6 +42,7 @@ FILES = {
         target_link_libraries(mysqld own)
     """,
     "shared.h": """
+        #pragma once
         #ifdef __OPTIMIZE__
         #define OPTIMISED 1
         #else
@@ -124,6 +126,7 @@ LEFT_OUT = {
         target_link_libraries(mysqld own)
     """,
     "shape.h": """
+        #pragma once
         namespace gis {
         struct Shape { virtual ~Shape() {} virtual int sides() { return 0; } };
         struct Square : Shape { Square() {} int sides() override; };
@@ -232,7 +235,7 @@ SEVERAL = {
         add_executable(mysqld main.cc)
         target_link_libraries(mysqld own other)
     """,
-    "own.h": "#ifdef SECRET\n#error what another source defines is seen here\n#endif\n",
+    "own.h": "#pragma once\n#ifdef SECRET\n#error what another source defines is seen here\n#endif\n",
     "a.cc": '#include "own.h"\nstatic int mine() { return 1; }\nint a() { return mine(); }\n',
     # One that has a name in common with the first, and one whose name is not seen.
     "b.cc": '#include "own.h"\nstatic int mine() { return 2; }\nint b() { return mine(); }\n',
@@ -332,3 +335,35 @@ def test_no_two_of_one_file_have_a_name_in_common(sources: dict[str, set[str]]) 
 )
 def test_the_name_that_a_symbol_goes_by(spelled: str, name: str) -> None:
     assert stand_ins.name_of(spelled) == name
+
+
+def test_sources_that_may_not_be_read_together_are_not(tmp_path: Path) -> None:
+    texts = {
+        "own.h": "// no guard\nstruct Own {};\n",
+        "guarded.h": '/* Own * by ** nobody */\n\n#ifndef GUARDED\n#define GUARDED\n#include "own.h"\n#endif\n',
+        "once.h": "// once\n#pragma once\nstruct Once {};\n",
+        "outer.h": '#include "inner.h"\n',
+        "include/inner.h": "struct Inner {};\n",
+        "a.cc": '#include "own.h"\n',
+        "b.cc": '#include "guarded.h"\n#include "once.h"\n',
+        "c.cc": '#include "outer.h"\n',
+        "d.cc": "#include <vector>\nusing namespace std;\n",
+        "e.cc": "#include <vector>\n#define size(x) 1\n#define OWN 1\n",
+        "f.cc": "#include <vector>\n#define OWN 1\nvoid f() {\n  using namespace std;\n}\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    company = Company(tmp_path)
+    assert [name for name in sorted(texts) if name.endswith(".cc") and company.takes(name)] == [
+        *("a.cc", "b.cc", "c.cc", "f.cc")
+    ]
+    assert company.names("a.cc") == {str(tmp_path / "own.h")}
+    assert not company.names("b.cc")
+    assert company.names("c.cc") == {str(tmp_path / "outer.h"), str(tmp_path / "include/inner.h")}
+
+
+def test_a_file_of_nothing_but_comments_is_read_in_no_time(tmp_path: Path) -> None:
+    (tmp_path / "long.h").write_text("/* a */ // b\n" * 20_000)
+    (tmp_path / "a.cc").write_text('#include "long.h"\n')
+    assert Company(tmp_path).names("a.cc") == {str(tmp_path / "long.h")}

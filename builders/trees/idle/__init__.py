@@ -67,12 +67,12 @@ class Company(Protocol):
         """Whether it may be at all."""
 
     def names(self, source: str) -> frozenset[str]:
-        """Its `own_names`."""
+        """What it cannot have in common with another one: its `own_names`, say."""
 
 
 def several(members: Sequence[tuple[str, str]], company: Company, folder: str, number: int) -> Iterator[Joined]:
     """Sources that may be compiled as one, each with its object, in files of a folder with numbers from `number` on; no
-    two of one file have a name of their own in common. One that would be alone is in none."""
+    two of one file have any of their `names` in common. One that would be alone is in none."""
     ordered = sorted(members)
     while len(ordered) > 1:
         left: list[tuple[str, str]] = []

@@ -2,6 +2,7 @@
 us."""
 
 import posixpath
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,13 +12,14 @@ from typing import Protocol
 
 from cpubisect.base.sandbox import inside
 from cpubisect.builders.trees.idle import BEGINS, ENDS, Joined, is_idle, mark, own_names
-from cpubisect.builders.trees.precompiled import Texts, Writer
+from cpubisect.builders.trees.precompiled import Includes, Texts, Writer
 
 FOLDER = "bisect-idle"
 """Where all of it is, in the directory in which the plan runs."""
 
 _HERE = Path(__file__).parent
 _JOIN, _STAND_IN = "joined.py", "stand_ins.py"
+_LOUD = re.compile(r"^(?:using namespace\b|[ \t]*#[ \t]*define[ \t]+[a-z])", re.MULTILINE)
 
 
 class Tree(Writer, Protocol):
@@ -74,12 +76,20 @@ class Company:
     left_out: Sequence[str] = ()
 
     def takes(self, source: str) -> bool:
-        """Not if it says anything before its includes, which could change what others include."""
-        return not is_idle(source, self.left_out) and not self._texts[str(self.tree / source)].steering
+        """Not if it says anything before its includes, which could change what others include, makes the names of a
+        namespace everybody's, or a macro of what could be anybody's word."""
+        if is_idle(source, self.left_out) or self._texts[str(self.tree / source)].steering:
+            return False
+        return not _LOUD.search(inside.read_text(self.tree / source, self.tree))
 
     def names(self, source: str) -> frozenset[str]:
-        """The names that a source keeps to itself."""
-        return own_names(inside.read_text(self.tree / source, self.tree))
+        """The names that a source keeps to itself, and the headers that only one may include."""
+        path = self.tree / source
+        return own_names(inside.read_text(path, self.tree)) | self._includes.unguarded(str(path))
+
+    @cached_property
+    def _includes(self) -> Includes:
+        return Includes(str(self.tree), (str(self.tree), str(self.tree / "include")), self._texts)
 
     @cached_property
     def _texts(self) -> Texts:
