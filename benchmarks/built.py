@@ -22,6 +22,7 @@ from typing import Self
 from cpubisect.base.home import Home
 from cpubisect.base.metrics import INSTRUCTIONS
 from cpubisect.base.version import Version
+from cpubisect.builders.build import Outcome
 from cpubisect.builders.trees.idle import WITHOUT_OPTIMISATION
 from cpubisect.records import queries
 from cpubisect.records.comparisons import Comparisons
@@ -118,14 +119,18 @@ class Row:
 
     def after(self, older: "Row") -> "Row":
         """With what an older one has beside it: the build that made the larger part of its compilations anew, to a
-        percent, and costs of other tests."""
+        percent, or any before one that failed, and costs of other tests."""
         costs = {**older.costs, **self.costs}
-        return replace(self if self.part >= older.part - 0.01 else older, costs=costs)
+        return replace(self if self._worth >= older._worth else older, costs=costs)
 
     @property
-    def part(self) -> float:
-        """The part of all compilations that was made anew, from 0 to 1."""
-        return self.made / self.compilations if self.compilations else 1.0
+    def failed(self) -> bool:
+        """Whether there is no program."""
+        return self.remarks.startswith(tuple(f"{outcome}: " for outcome in Outcome))
+
+    @property
+    def _worth(self) -> tuple[bool, float]:
+        return not self.failed, round(self.made / self.compilations, 2) if self.compilations else 0.0
 
 
 HEADS = ("release", "compiler", "CPU s", "compiled", "repairs or first error")

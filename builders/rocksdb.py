@@ -65,7 +65,8 @@ class MakeDbBench:
 
     def compiled(self, shop: Shop) -> tuple[str, ...]:
         """From the dependency files that -MMD left beside the objects."""
-        return compiled_sources(shop.tree, shop.tree)
+        found = compiled_sources(shop.tree, shop.tree)
+        return tuple(name for name in found if not name.startswith(f"{scripts.FOLDER}/"))
 
     def objects(self, shop: Shop) -> Mapping[str, ObjectFile]:
         """From the same; make does not tell how long each took."""

@@ -38,8 +38,10 @@ def test_every_room_is_a_package_that_is_installed() -> None:
     settings = configparser.ConfigParser()
     settings.read(ROOT / "setup.cfg")
     packages = settings["options"]["packages"].split()
-    folders = {path.parent.relative_to(ROOT / "bisect") for path in (ROOT / "bisect").rglob("__init__.py")}
-    assert {f"cpubisect.{'.'.join(folder.parts)}" for folder in folders} <= set(packages)
+    found = {path.parent.relative_to(ROOT / "bisect") for path in (ROOT / "bisect").rglob("__init__.py")}
+    for folder in FOLDERS[1:]:
+        found |= {path.parent.relative_to(ROOT) for path in (ROOT / folder).rglob("__init__.py")}
+    assert {f"cpubisect.{'.'.join(folder.parts)}" for folder in found} <= set(packages)
     assert len(ROOMS) <= MOST_ROOMS
 
 

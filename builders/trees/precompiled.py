@@ -30,7 +30,7 @@ SYSTEM_BYTES = 20_000
 _WITH_HEADER = Path(__file__).with_name("with_header.py")
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]', re.MULTILINE)
 _STEERING = re.compile(rb"^[ \t]*#[ \t]*(?:define|undef|pragma)\b", re.MULTILINE)
-_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_COMMENT = re.compile(rb"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _GUARD = re.compile(rb"\s*#[ \t]*(?:ifndef|if[ \t]*!)")
 _ONCE = re.compile(rb"^[ \t]*#[ \t]*pragma[ \t]+once\b", re.MULTILINE)
 _SAID = ("-o", "-MF", "-MT", "-MQ")
@@ -195,7 +195,7 @@ class Includes:
         return self._reads[path]
 
     def unguarded(self, path: str) -> frozenset[str]:
-        """The tree's own files that a file includes, or what they include, and that may not be included twice."""
+        """The tree's own files that a file includes, by itself or by such a one, and that may not be included twice."""
         seen: set[str] = set()
         queue = [path]
         while queue:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import built
+import pytest
 from built import Row, page, read, together
 
 OLD = Row("mysql", "5.6.51", "gcc-12", "438", 659, 660, "edit cmake/ssl.cmake", {"scan": "177,491.5"})
@@ -25,6 +26,20 @@ def test_a_newer_home_adds_and_takes_nothing_away() -> None:
     assert together([OLD], [more]) == [more]
     leaner = replace(OTHER, cpu_seconds="1,200", made=1170, compilations=1172)
     assert together([OTHER], [leaner]) == [leaner]
+
+
+@pytest.mark.parametrize("made", [(0, 0), (5, 5), (1172, 1172)])
+def test_a_build_that_failed_comes_after_one_that_did_not(made: tuple[int, int]) -> None:
+    built_one = replace(OTHER, remarks="edit cmake/ssl.cmake", made=600, compilations=1172)
+    failed = replace(OTHER, made=made[0], compilations=made[1])
+    assert together([built_one], [failed]) == [built_one]
+    assert together([failed], [built_one]) == [built_one]
+
+
+def test_a_little_less_each_time_is_less() -> None:
+    rows = [replace(OLD, made=made, compilations=1000) for made in (1000, 991, 982, 973, 964)]
+    (row,) = together((), rows)
+    assert row.made / row.compilations > 0.98
 
 
 def test_some_tests_have_a_column_in_an_order_of_their_own() -> None:

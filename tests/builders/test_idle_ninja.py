@@ -90,6 +90,8 @@ def answer(plan: Path) -> str:
         (("sql/query.cc",), "111 10"),
         (("far.cc",), "11 11"),
         (("sql/*.cc",), "100 0"),
+        # What is linked by itself has its place.
+        (("main.cc",), "111 11"),
     ],
 )
 def test_only_what_is_idle_is_not_optimised(plan: Path, idle: tuple[str, ...], expected: str) -> None:
@@ -262,7 +264,7 @@ def ninja(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_idle_sources_are_compiled_several_at_a_time(tmp_path: Path) -> None:
     planned(tmp_path, SEVERAL, (), idle=("[a-g].cc",))
     folder = tmp_path / "build/bisect-idle"
-    own, other = sorted((file.read_text() for file in folder.glob("[01].cc")), key=len, reverse=True)
+    own, other = sorted((file.read_text() for file in folder.glob("*.cc")), key=len, reverse=True)
     assert re.findall(r"\w+\.cc", own) == ["a.cc", "c.cc", "d.cc"]
     assert re.findall(r"\w+\.cc", other) == ["f.cc", "g.cc"]
     assert ninja(tmp_path, "mysqld").returncode == 0
@@ -310,8 +312,8 @@ def test_no_two_of_one_file_have_a_name_in_common(sources: dict[str, set[str]]) 
         def names(self, source: str) -> frozenset[str]:
             return frozenset(sources[source])
 
-    parts = list(several([(name, f"{name}.o") for name in sources], Company(), "idle", 3))
-    assert [one.file for one in parts] == [f"idle/{number}.cc" for number in range(3, 3 + len(parts))]
+    parts = list(several([(name, f"{name}.o") for name in sources], Company(), "idle"))
+    assert len({one.file for one in parts}) == len(parts)
     taken = [name for one in parts for name in one.sources]
     assert len(taken) == len(set(taken))
     for one in parts:
@@ -337,6 +339,22 @@ def test_the_name_that_a_symbol_goes_by(spelled: str, name: str) -> None:
     assert stand_ins.name_of(spelled) == name
 
 
+@pytest.mark.parametrize(
+    ("symbol", "spelled", "function"),
+    [
+        ("_Z4areav", "area()", True),
+        ("_ZN1A4areaB5cxx11Ev", "A::area[abi:cxx11]()", True),
+        ("_ZNO1A4areaEv", "A::area() &&", True),
+        ("_ZNK1A4areaEv", "A::area() const", True),
+        ("plain", "plain", True),
+        ("_Z4nameB5cxx11", "name[abi:cxx11]", False),
+        ("_ZTV1A", "vtable for A", False),
+    ],
+)
+def test_what_is_a_function(symbol: str, spelled: str, function: bool) -> None:
+    assert stand_ins.is_function(symbol, spelled) == function
+
+
 def test_sources_that_may_not_be_read_together_are_not(tmp_path: Path) -> None:
     texts = {
         "own.h": "// no guard\nstruct Own {};\n",
@@ -349,6 +367,8 @@ def test_sources_that_may_not_be_read_together_are_not(tmp_path: Path) -> None:
         "c.cc": '#include "outer.h"\n',
         "d.cc": "#include <vector>\nusing namespace std;\n",
         "e.cc": "#include <vector>\n#define size(x) 1\n#define OWN 1\n",
+        "g.cc": "#include <vector>\n#pragma pack(1)\n",
+        "h.cc": "#include <climits>\n#undef INT_MAX\n",
         "f.cc": "#include <vector>\n#define OWN 1\nvoid f() {\n  using namespace std;\n}\n",
     }
     for name, text in texts.items():
@@ -363,7 +383,29 @@ def test_sources_that_may_not_be_read_together_are_not(tmp_path: Path) -> None:
     assert company.names("c.cc") == {str(tmp_path / "outer.h"), str(tmp_path / "include/inner.h")}
 
 
-def test_a_file_of_nothing_but_comments_is_read_in_no_time(tmp_path: Path) -> None:
-    (tmp_path / "long.h").write_text("/* a */ // b\n" * 20_000)
-    (tmp_path / "a.cc").write_text('#include "long.h"\n')
+@pytest.mark.parametrize("text", ["/* a */ // b\n", "/* ", "a\n", "a b "])
+def test_long_files_are_read_in_no_time(tmp_path: Path, text: str) -> None:
+    (tmp_path / "long.h").write_text(text * 50_000)
+    (tmp_path / "a.cc").write_text('#include "long.h"\n' + text * 50_000)
     assert Company(tmp_path).names("a.cc") == {str(tmp_path / "long.h")}
+
+
+def test_a_macro_of_one_source_is_not_known_to_the_next(tmp_path: Path) -> None:
+    files = {
+        **SEVERAL,
+        "own.h": "#pragma once\nstruct Own {\n#ifdef LONG\n  long extra;\n#endif\n  int sides;\n};\n",
+        "a.cc": "#include <cstddef>\n#define LONG 1\nint a() { return LONG; }\n",
+        "d.cc": '#include "own.h"\nint d() { return sizeof(Own) == sizeof(int) ? 4 : 0; }\n',
+    }
+    planned(tmp_path, files, (), idle=("[ad].cc",))
+    (own,) = (file.read_text() for file in (tmp_path / "build/bisect-idle").glob("*.cc"))
+    assert own.split() == ["#include", '"../../a.cc"', "#undef", "LONG", "#include", '"../../d.cc"']
+    assert ninja(tmp_path, "mysqld").returncode == 0
+    assert subprocess.run([tmp_path / "build/mysqld"], check=True, capture_output=True, text=True).stdout == "1234567"
+
+
+def test_all_sources_that_fail_are_told(tmp_path: Path) -> None:
+    wrong = {name: f"int {name[0]}() {{ return missing; }}\n" for name in ("a.cc", "c.cc", "d.cc")}
+    planned(tmp_path, {**SEVERAL, **wrong}, (), idle=("[a-d].cc",))
+    told = re.findall(r"(\S+): error: ", ninja(tmp_path, "mysqld", "-k0").stdout)
+    assert told == ["../a.cc:1:18", "../c.cc:1:18", "../d.cc:1:18"]

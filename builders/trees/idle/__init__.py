@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from hashlib import sha256
 from typing import Protocol
 
 from cpubisect.builders.trees.cuts import cuts
@@ -21,9 +22,9 @@ BEGINS, ENDS = "bisect_idle_begins", "bisect_idle_ends"
 TOGETHER = 16
 """So many of them are compiled as one, about: sixteen of MySQL 8.0's performance schema take as long as two alone."""
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _NAMED = re.compile(
-    r"^(?!#|namespace\b|using\b|extern\b|template\b|typedef\b)[A-Za-z_][^;{}=()\[\]]*?(?<![\w:])(\w+)\s*(?=[=(\[{;])",
+    r"^(?!#|namespace\b|using\b|extern\b|template\b|typedef\b)[A-Za-z_][^;{}=()\[\]]{0,200}?(?<![\w:])(\w+)\s*(?=[=(\[{;])",
     re.MULTILINE,
 )
 
@@ -70,9 +71,9 @@ class Company(Protocol):
         """What it cannot have in common with another one: its `own_names`, say."""
 
 
-def several(members: Sequence[tuple[str, str]], company: Company, folder: str, number: int) -> Iterator[Joined]:
-    """Sources that may be compiled as one, each with its object, in files of a folder with numbers from `number` on; no
-    two of one file have any of their `names` in common. One that would be alone is in none."""
+def several(members: Sequence[tuple[str, str]], company: Company, folder: str) -> Iterator[Joined]:
+    """Sources that may be compiled as one, each with its object, in files of a folder; no two of one file have any of
+    their `names` in common. One that would be alone is in none."""
     ordered = sorted(members)
     while len(ordered) > 1:
         left: list[tuple[str, str]] = []
@@ -85,7 +86,8 @@ def several(members: Sequence[tuple[str, str]], company: Company, folder: str, n
                 (left if own & taken else part).append((source, made))
                 taken |= own if not own & taken else frozenset()
             if len(part) > 1:
-                file = f"{folder}/{number}.cc"
+                # Named by what is in it, so that the compiler cache knows it again, whatever else comes or goes.
+                digest = sha256("\n".join(source for source, _ in part).encode()).hexdigest()
+                file = f"{folder}/{digest[:12]}.cc"
                 yield Joined(file, f"{file}.o", tuple(one for one, _ in part), tuple(made for _, made in part))
-                number += 1
         ordered = left

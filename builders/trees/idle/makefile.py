@@ -27,8 +27,8 @@ class Idle:
     def rules(self, target: str, program: Sequence[str] = ()) -> str:
         """A makefile that compiles the objects without optimisation, those that are joined by the words of `program`
         and their command, and links `target` with them last."""
-        several = {name for one, _ in self.joined for name in one.objects}
-        alone = [name for name in self.objects if name not in several]
+        together = {name for one, _ in self.joined for name in one.objects}
+        alone = [name for name in self.objects if name not in together]
         own = [one.object for one, _ in self.joined]
         # All are needed by order only: a makefile may link whatever else its target needs.
         last = (*marked([*alone, *own], self.folder), "-Wl,--start-group", *self.archives, "-Wl,--end-group")
@@ -47,6 +47,7 @@ class Idle:
             command = shlex.join([*program, *words, *tail]).replace("$", "$$")
             rules.append(f"{target}: | {one.object}\n{' '.join(one.objects)}: ;\n")
             rules.append(f"{one.object}: {one.file} {' '.join(one.sources)}\n\t{command}\n")
+            rules.append(f"-include {one.object}.d\n")
         return "".join(rules)
 
     def archiver(self, program: str) -> str:
@@ -78,5 +79,5 @@ def idle_objects(plan: str, idle: Sequence[str], company: Company, folder: str) 
             groups[one.flags].append((one.source, one.object))
     joined: list[tuple[Joined, Compilation]] = []
     for members in groups.values():
-        joined += [(part, found[part.objects[0]]) for part in several(members, company, folder, len(joined))]
+        joined += [(part, found[part.objects[0]]) for part in several(members, company, folder)]
     return Idle(tuple(found), tuple(archives), folder, tuple(joined))

@@ -66,7 +66,7 @@ def together(
     edges: list[str] = []
     instead: dict[str, str] = {}
     for same, members in groups.items():
-        for one in several(list(members), company, folder, len(found)):
+        for one in several(list(members), company, folder):
             pairs = zip(one.sources, one.objects, strict=True)
             needs = dict.fromkeys(word for pair in pairs for word in members[pair].split())
             edges.append("\n".join((f"build {one.object}: {_TOGETHER} {one.file} || {' '.join(needs)}", *same)))
@@ -74,8 +74,8 @@ def together(
             found.append(one)
     if not found:
         return plan, []
-    command = [*program, "$DEFINES", "$INCLUDES", "$FLAGS", "-MD -MT $out -MF $out.d -o $out -c $in"]
-    rule = f"rule {_TOGETHER}\n  depfile = $out.d\n  deps = gcc\n  command = {' '.join(command)}"
+    command = f"{_command(program)} $DEFINES $INCLUDES $FLAGS -MD -MT $out -MF $out.d -o $out -c $in"
+    rule = f"rule {_TOGETHER}\n  depfile = $out.d\n  deps = gcc\n  command = {command}"
     rule += "\n  description = Building CXX object $out"
     for number, paragraph in enumerate(paragraphs):
         if _linked(paragraph, targets):
@@ -97,7 +97,7 @@ def without(
     sources = [
         edge["inputs"].split(" ")[0] for part in paragraphs for edge in _edges(part) if edge["outputs"] in objects
     ]
-    result = [f"rule {_RULE}\n  command = {shlex.join(program)} $FLAGS $LINK_FLAGS $in $LINK_PATH $LINK_LIBRARIES"]
+    result = [f"rule {_RULE}\n  command = {_command(program)} $FLAGS $LINK_FLAGS $in $LINK_PATH $LINK_LIBRARIES"]
     for paragraph in paragraphs:
         lines = [_archived(line, objects) for line in paragraph.split("\n")]
         if _linked(paragraph, targets):
@@ -105,23 +105,30 @@ def without(
             result.append("\n".join(_stand_ins(line, made) for line in lines))
             lines = [_linked_last(line, [made], again=False) for line in lines]
         result.append("\n".join(lines))
-    # Which ninja a plan needs is said first.
     return "\n\n".join([result[1], result[0], *result[2:]]), sources
 
 
+def _command(words: Sequence[str]) -> str:
+    """Words of a command as a plan spells them."""
+    return shlex.join(words).replace("$", "$$")
+
+
 def _own_objects(paragraphs: Sequence[str], tree: str, targets: Collection[str], forms: Sequence[str]) -> list[str]:
-    """The objects of sources that match one of the `forms`, as far as a target is linked from them."""
+    """The objects of sources that match one of the `forms`, as far as a target is linked from them by way of an
+    archive: what it is linked from by itself has its place."""
     parts = _parts(paragraphs, targets)
     found = (_idle_object(paragraph, tree, forms) for paragraph in paragraphs)
     return [name for name in found if name in parts]
 
 
 def _parts(paragraphs: Sequence[str], targets: Collection[str]) -> frozenset[str]:
-    """What a target is linked from: its inputs, and those of its archives."""
+    """What a target is linked from in archives, or was, and is linked last by now."""
     edges = [edge for paragraph in paragraphs for edge in _edges(paragraph)]
-    own = {word for edge in edges if _links(edge, targets) for word in edge["inputs"].split()}
-    archives = (edge for edge in edges if edge["outputs"] in own and edge["outputs"].endswith(_ARCHIVE))
-    return frozenset(own.union(*(edge["inputs"].split() for edge in archives)))
+    linking = [edge["inputs"] for edge in edges if _links(edge, targets)]
+    needed = {word for inputs in linking for word in inputs.split()}
+    given = {word for inputs in linking for word in inputs.partition(" | ")[0].split()}
+    archives = (edge for edge in edges if edge["outputs"] in needed and edge["outputs"].endswith(_ARCHIVE))
+    return frozenset(needed.union(*(edge["inputs"].split() for edge in archives)) - given)
 
 
 def _edges(paragraph: str) -> Iterator[re.Match[str]]:

@@ -19,7 +19,8 @@ FOLDER = "bisect-idle"
 
 _HERE = Path(__file__).parent
 _JOIN, _STAND_IN = "joined.py", "stand_ins.py"
-_LOUD = re.compile(r"^(?:using namespace\b|[ \t]*#[ \t]*define[ \t]+[a-z])", re.MULTILINE)
+_LOUD = re.compile(r"^(?:using namespace\b|[ \t]*#[ \t]*(?:define[ \t]+[a-z]|undef\b|pragma\b))", re.MULTILINE)
+_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 
 
 class Tree(Writer, Protocol):
@@ -45,9 +46,7 @@ def put_joined(place: Tree, directory: Path, found: Iterable[Joined]) -> None:
     for number, one in enumerate(found):
         if not number:
             _put(place, directory, _JOIN)
-        # The places are told as they are in every tree, for the compiler cache.
-        names = (posixpath.relpath(place.tree / source, directory / FOLDER) for source in one.sources)
-        place.write(directory / one.file, "".join(f'#include "{name}"\n' for name in names))
+        place.write(directory / one.file, "".join(_part(place.tree, source, directory) for source in one.sources))
 
 
 def put_marks(place: Tree, directory: Path) -> None:
@@ -76,8 +75,8 @@ class Company:
     left_out: Sequence[str] = ()
 
     def takes(self, source: str) -> bool:
-        """Not if it says anything before its includes, which could change what others include, makes the names of a
-        namespace everybody's, or a macro of what could be anybody's word."""
+        """Not if it says anything before its includes, so that they are not those of others, if it makes the names of a
+        namespace everybody's, a macro of what could be anybody's word, or says to the compiler what holds behind it."""
         if is_idle(source, self.left_out) or self._texts[str(self.tree / source)].steering:
             return False
         return not _LOUD.search(inside.read_text(self.tree / source, self.tree))
@@ -94,6 +93,17 @@ class Company:
     @cached_property
     def _texts(self) -> Texts:
         return Texts(self.tree)
+
+
+def _part(tree: Path, source: str, directory: Path) -> str:
+    """The lines by which a source is read before others, who are not to know its macros."""
+    macros = dict.fromkeys(_MACRO.findall(inside.read_text(tree / source, tree)))
+    # The place is told as it is in every tree, for the compiler cache.
+    lines = [
+        f'#include "{posixpath.relpath(tree / source, directory / FOLDER)}"',
+        *(f"#undef {name}" for name in macros),
+    ]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _program(directory: Path, script: str, *arguments: str) -> list[str]:

@@ -47,7 +47,7 @@ def name_of(spelled: str) -> str:
 
 def is_function(symbol: str, spelled: str) -> bool:
     """Whether it is one; what is not mangled is taken for one."""
-    return not symbol.startswith("_Z") or spelled.endswith((")", ") const", "]"))
+    return not symbol.startswith("_Z") or spelled.endswith((")", ") const", ") &", ") &&"))
 
 
 def assembly(found: list[tuple[str, str]]) -> str:
