@@ -53,17 +53,18 @@ def table(plain: Tried, lean: Tried) -> Iterator[str]:
     """A row for each release that was built in both ways."""
     both = sorted(plain.builds.keys() & lean.builds.keys(), key=lambda key: (key[0], Version.parse(key[1]), key[2]))
     tests = list(dict.fromkeys(test for key in both for test in plain.costs[key] if lean.costs[key].get(test)))
-    yield "| " + " | ".join(["engine", "release", "compiler", "plain, CPU s", "lean", "ratio", *tests]) + " |"
-    yield "|---|---|---|" + "--:|" * (3 + len(tests))
+    heads = ["engine", "release", "compiler", "plain, CPU s", "compiled", "lean, CPU s", "compiled", *tests]
+    yield "| " + " | ".join(heads) + " |"
+    yield "|---|---|---|" + "--:|" * (4 + len(tests))
     for key in both:
-        before, after = _seconds(plain, key), _seconds(lean, key)
         costs = [_change(plain, lean, key, test) for test in tests]
-        yield "| " + " | ".join([*key, f"{before:,.0f}", f"{after:,.0f}", f"{after / before:.2f}", *costs]) + " |"
+        yield "| " + " | ".join([*key, *_build(plain, key), *_build(lean, key), *costs]) + " |"
 
 
-def _seconds(tried: Tried, key: Key) -> float:
+def _build(tried: Tried, key: Key) -> tuple[str, str]:
+    """CPU seconds of a build, and how many of its compilations the cache did not have."""
     (row,) = together((), (row for row in tried.rows() if row.key == key))
-    return float(row.cpu_seconds.replace(",", ""))
+    return row.cpu_seconds, f"{row.made} of {row.compilations}"
 
 
 def _change(plain: Tried, lean: Tried, key: Key, test: str) -> str:

@@ -75,6 +75,10 @@ class Library:
         return directory / f"{self.name}-{self.sha256[:16]}" / self.name
 
 
+IDLE_FORM = 2
+"""The way in which idle sources and those that are left out are built: raised when other binaries come of it."""
+
+
 @dataclass(frozen=True)
 class Recipe:
     """Everything that decides a binary, as pinned for one commit.
@@ -114,13 +118,15 @@ class Recipe:
     libraries: tuple[Library, ...] = ()
 
     def key(self) -> str:
-        """SHA-256 over all fields: equal keys mean the same binary may be reused."""
+        """SHA-256 over all fields, and how idle sources are built: equal keys mean the same binary may be reused."""
         fields = asdict(self)
         for later in ("patch_digests", "idle", "left_out", "precompiled", "variant", "libraries"):
             if not fields[later]:
                 del fields[later]
         if self.flags is Flags.PINNED:
             del fields["flags"]
+        if self.idle or self.left_out:
+            fields["form"] = IDLE_FORM
         text = json.dumps(fields, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
