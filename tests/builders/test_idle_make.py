@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from small_trees import commit, recipe_for, settings_in
 
+from cpubisect.builders.build import IDLE_FORM
 from cpubisect.builders.carry import carry_out
 from cpubisect.builders.rocksdb import BUILDER
 from cpubisect.builders.trees.idle.makefile import idle_objects
@@ -119,3 +120,11 @@ def test_idle_sources_that_do_not_get_along_are_linked_all_the_same(tmp_path: Pa
     assert result.output is not None, result.log.read_text()
     assert subprocess.run([result.output / "db_bench"], check=True, capture_output=True, text=True).stdout == "100 0"
     assert set(result.compiled) >= {"sql/map.cc", "sql/query.cc", "shared.h"}
+
+
+def test_another_way_to_build_idle_sources_makes_other_keys_where_some_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    some, none = recipe_for("c0ffee", idle=("*.cc",)), recipe_for("c0ffee")
+    before = some.key(), none.key()
+    monkeypatch.setattr("cpubisect.builders.build.IDLE_FORM", IDLE_FORM + 1)
+    assert some.key() != before[0]
+    assert none.key() == before[1]
