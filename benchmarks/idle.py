@@ -88,7 +88,7 @@ def ran(home: Home) -> Iterator[Ran]:
 
 
 def _profiles(home: Home) -> Iterator[tuple[BuildRow, str, Mapping[str, float]]]:
-    """Of every probe with its own settings: the build, the test and the profile."""
+    """Of every probe of a search or a comparison: the build, the test and the profile."""
     comparisons = Comparisons.of(home)
     store = Store(home.store)
     for one, numbers in (

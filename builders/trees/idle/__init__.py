@@ -75,6 +75,7 @@ def several(members: Sequence[tuple[str, str]], company: Company, folder: str) -
     """Sources that may be compiled as one, each with its object, in files of a folder; no two of one file have any of
     their `names` in common. One that would be alone is in none."""
     ordered = sorted(members)
+    names = {source: company.names(source) for source, _ in ordered}
     while len(ordered) > 1:
         left: list[tuple[str, str]] = []
         places = cuts([source for source, _ in ordered], max(1, round(len(ordered) / TOGETHER)))
@@ -82,7 +83,7 @@ def several(members: Sequence[tuple[str, str]], company: Company, folder: str) -
             part: list[tuple[str, str]] = []
             taken: frozenset[str] = frozenset()
             for source, made in ordered[first:last]:
-                own = company.names(source)
+                own = names[source]
                 (left if own & taken else part).append((source, made))
                 taken |= own if not own & taken else frozenset()
             if len(part) > 1:
