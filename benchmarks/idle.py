@@ -3,17 +3,17 @@
     python benchmarks/idle.py [HOME ...]
 
 For each release that was built and probed in home directories, by default in $CPUBISECT_HOME, and each test: the share
-of a query's instructions that was spent in functions which the program has between its marks of the idle part, and the
-costliest of them. A share above a thousandth is told by exit code 1: a source has to leave the matrix's `idle`, or
-steps into and out of it would look like those of slow code. Builds without marks, in which nothing is idle, are not
-shown.
+of a query's instructions that the newest build of it spent in functions which the program has between its marks of the
+idle part, and the costliest of them. A share above a thousandth is told by exit code 1: a source has to leave the
+matrix's `idle`, or steps into and out of it would look like those of slow code. Builds without marks, in which nothing
+is idle, are not shown.
 """
 
 import argparse
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,11 +70,20 @@ def share(profile: Mapping[str, float], idle: frozenset[str]) -> tuple[float, tu
     return sum(found.values()) / whole if whole else 0.0, tuple(names)
 
 
+def newest(found: Iterable[tuple[int, Ran]]) -> list[Ran]:
+    """By release and test what the last build ran, the most of all its probes; later builds have higher numbers."""
+    last: dict[tuple[str, str], tuple[int, Ran]] = {}
+    for build, one in found:
+        key = one.release, one.test
+        last[key] = max(last.get(key, (build, one)), (build, one), key=lambda each: (each[0], each[1].share))
+    return [one for _, one in last.values()]
+
+
 def ran(home: Home) -> Iterator[Ran]:
     """What ran of idle parts, by release and test, for every build of a home directory whose program is still there."""
     artifacts = Artifacts(home.artifacts)
     idle: dict[int, frozenset[str] | None] = {}
-    found: dict[tuple[str, str], Ran] = {}
+    found = []
     for build, test, profile in _profiles(home):
         if build.id not in idle:
             place = artifacts.path(build.artifact) if build.artifact else None
@@ -82,9 +91,9 @@ def ran(home: Home) -> Iterator[Ran]:
             idle[build.id] = idle_functions(program) if program else None
         names = idle[build.id]
         if names is not None and profile:
-            one = Ran(f"{build.recipe['engine']} {build.recipe['version']}", test, *share(profile, names))
-            found[one.release, test] = max(one, found.get((one.release, test), one), key=lambda one: one.share)
-    yield from found.values()
+            release = f"{build.recipe['engine']} {build.recipe['version']}"
+            found.append((build.id, Ran(release, test, *share(profile, names))))
+    yield from newest(found)
 
 
 def _profiles(home: Home) -> Iterator[tuple[BuildRow, str, Mapping[str, float]]]:

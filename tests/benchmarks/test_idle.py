@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from idle import idle_functions, share
+from idle import Ran, idle_functions, newest, share
 
 from cpubisect.builders.trees.idle import BEGINS, ENDS, mark
 
@@ -39,3 +39,11 @@ def test_the_share_is_that_of_what_a_query_costs() -> None:
     profile = {"query()'2": 10.0, "execute()": 85.0, "main": 5.0, "once()": 0.0}
     assert share(profile, frozenset({"query()", "main", "once()"})) == (0.15, ("query()'2", "main"))
     assert share({}, frozenset()) == (0.0, ())
+
+
+def test_a_release_is_judged_by_the_newest_of_its_builds_and_the_dearest_of_its_probes() -> None:
+    mended, more = Ran("mysql 5.7.33", "scan", 0.0, ()), Ran("mysql 5.7.33", "scan", 0.01, ("query()",))
+    other = Ran("mysql 5.7.33", "insert", 0.02, ("query()",))
+    before = Ran("mysql 5.7.33", "scan", 0.5, ("query()",))
+    for order in ((1, before), (2, mended), (2, more)), ((2, more), (2, mended), (1, before)):
+        assert newest([*order, (1, other)]) == [more, other]
