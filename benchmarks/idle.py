@@ -84,7 +84,7 @@ def ran(home: Home) -> Iterator[Ran]:
     artifacts = Artifacts(home.artifacts)
     idle: dict[int, frozenset[str] | None] = {}
     found = []
-    for build, test, profile in _profiles(home):
+    for build, test, profile in profiles(home):
         if build.id not in idle:
             place = artifacts.path(build.artifact) if build.artifact else None
             program = next((file for name in PROGRAMS for file in (place.rglob(name) if place else ())), None)
@@ -96,8 +96,8 @@ def ran(home: Home) -> Iterator[Ran]:
     yield from newest(found)
 
 
-def _profiles(home: Home) -> Iterator[tuple[BuildRow, str, Mapping[str, float]]]:
-    """Of every probe of a search or a comparison: the build, the test and the profile."""
+def profiles(home: Home) -> Iterator[tuple[BuildRow, str, Mapping[str, float]]]:
+    """Of every probe of a search or a comparison: the build, the test and the instructions per query by function."""
     comparisons = Comparisons.of(home)
     store = Store(home.store)
     for one, numbers in (

@@ -8,18 +8,21 @@ optimisation or left out, and libraries of the tree instead of the host's. `bise
 home of its own then makes plain builds, and without `--matrix`, in another one, lean ones; each with a compiler cache
 of its own, so that all is compiled. `table` reads both homes: for each release that both have built, the CPU seconds of
 the build that compiled the largest part, and for each test that both have counted, how much more instructions the lean
-one takes. `--write` puts it into docs/lean-builds.md.
+one takes; and of each of them the functions that differ most between the newest builds. `--write` puts both tables into
+docs/lean-builds.md.
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import yaml
-from built import BEGIN, END, Key, Tried, together
+from built import BEGIN, END, Key, Tried, key_of, together
+from idle import profiles
 
+from cpubisect.base.home import Home
 from cpubisect.base.version import Version
 from cpubisect.builders.recipes.matrix import locate_matrix
 
@@ -61,6 +64,45 @@ def table(plain: Tried, lean: Tried) -> Iterator[str]:
         yield "| " + " | ".join([*key, *_build(plain, key), *_build(lean, key), *costs]) + " |"
 
 
+Profiles = Mapping[tuple[Key, str], tuple[int, Mapping[str, float]]]
+"""By release and test the newest build with a profile, and the instructions per query of its functions."""
+
+SHOWN = 2
+"""So many functions of a test are named."""
+
+ENOUGH = 0.01
+"""Instructions per query from which on a function differs: rarer calls are those of what runs beside queries."""
+
+
+def newest_profiles(homes: Sequence[Path]) -> Profiles:
+    """What the homes have."""
+    found: dict[tuple[Key, str], tuple[int, Mapping[str, float]]] = {}
+    for home in homes:
+        for build, test, profile in profiles(Home(home)):
+            key = key_of(build), test
+            if profile and found.get(key, (0, {}))[0] <= build.id:
+                found[key] = build.id, profile
+    return found
+
+
+def differing(plain: Mapping[str, float], lean: Mapping[str, float]) -> list[tuple[str, float]]:
+    """The functions that differ, and by how much, those that differ most first."""
+    change = {name: lean.get(name, 0.0) - plain.get(name, 0.0) for name in plain.keys() | lean.keys()}
+    apart = [(name, by) for name, by in change.items() if abs(by) >= ENOUGH]
+    return sorted(apart, key=lambda one: (-abs(one[1]), one[0]))
+
+
+def by_function(plain: Profiles, lean: Profiles) -> Iterator[str]:
+    """A row for each release and test that both have a profile of."""
+    yield "| engine | release | test | plain | lean | functions that differ most |"
+    yield "|---|---|---|--:|--:|---|"
+    for key, test in sorted(plain.keys() & lean.keys(), key=lambda one: (one[0][0], Version.parse(one[0][1]), one)):
+        before, after = plain[key, test][1], lean[key, test][1]
+        most = [f"`{name}` {by:+,.1f}" for name, by in differing(before, after)[:SHOWN]]
+        whole = (f"{sum(each.values()):,.1f}" for each in (before, after))
+        yield "| " + " | ".join([*key[:2], test, *whole, ", ".join(most).replace("|", "\\|")]) + " |"
+
+
 def _build(tried: Tried, key: Key) -> tuple[str, str]:
     """CPU seconds of a build, and how many of its compilations the cache did not have."""
     (row,) = together((), (row for row in tried.rows() if row.key == key))
@@ -89,6 +131,7 @@ def main() -> None:
         print(plain_matrix(), end="")
         return
     lines = list(table(Tried.of(asked.plain), Tried.of(asked.lean)))
+    lines += ["", *by_function(newest_profiles(asked.plain), newest_profiles(asked.lean))]
     print("\n".join(lines))
     if asked.write:
         head, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
