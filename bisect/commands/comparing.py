@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +14,18 @@ from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import COUNTERS, Counter
 from cpubisect.base.sandbox.policy import Wish
 from cpubisect.commands import option
-from cpubisect.commands.shared import CANCELLED, INTERRUPTED, on_cluster, pairs, put
+from cpubisect.commands.shared import CANCELLED, INTERRUPTED, check_writable, on_cluster, pairs, put
 from cpubisect.report.comparing.form import TableForm
-from cpubisect.search.comparing.question import ALL, GROUP_WORDS, ROUNDS, numbers_of_clients
+from cpubisect.search.comparing.question import ALL, GROUP_WORDS, LEAST_SIDES, ROUNDS, numbers_of_clients
 
 if TYPE_CHECKING:
     from cpubisect.run.bench.orders import Executor
 
 MOST_ROUNDS = 100
+
+ASKED = ("tests", "groups", "clients", "rounds", "repo", "engine", "given", "rows", "defaults", "counter", "toolchain",
+         "flags", "matrix", "jobs", "unsafe_settings")  # fmt: skip
+"""Options that only a new comparison takes."""
 
 
 def _clients(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[int, ...]:
@@ -58,8 +63,7 @@ def _clients(_context: click.Context, _parameter: click.Parameter, value: str | 
 @click.option("--list", "listing", is_flag=True, help="List all comparisons, newest first.")
 @click.option("--format", "form", type=click.Choice([form.value for form in TableForm]), default="text",
               show_default=True, help="How to print it; svg and png are a heat map.")  # fmt: skip
-@click.option("--output", type=click.Path(path_type=Path), metavar="FILE",
-              help="Write there instead of to standard output; below a directory, a name is chosen.")  # fmt: skip
+@option.output
 @option.quiet
 @click.pass_context
 def compare_command(
@@ -99,15 +103,18 @@ def compare_command(
         raise UserError(
             "name versions, or give one of --resume, --show and --list", "`bisect compare --help` has examples"
         )
-    if not versions and (wrong := _given(context)):
+    if not versions and (wrong := _typed(context, ASKED)):
         raise UserError(f"{wrong} is for a new comparison", "leave it out: the comparison keeps what it was asked with")
+    if listing and (wrong := _typed(context, ("form", "output"))):
+        raise UserError(f"{wrong} is for a comparison, not for the list of them", "leave it out")
     wanted = TableForm(form)
-    if wanted.binary and output is None and not listing and sys.stdout.isatty():
+    if wanted.binary and output is None and sys.stdout.isatty():
         raise UserError(f"a terminal cannot show the form {wanted}", "add --output FILE, or send it to a file with >")
     if listing:
         _list()
         return
     if show is None:
+        check_writable(output)
         given = context.get_parameter_source("sandbox") is click.core.ParameterSource.COMMANDLINE
         wish = Wish(sandbox) if given or resume is None else None
         from cpubisect.base.home import Home
@@ -115,15 +122,16 @@ def compare_command(
 
         with executor_at(Home.open(), cluster, certificates) as executor:
             show = _measure(versions, resume, options, executor, queued=queued, quiet=quiet, sandbox=wish)
-    _print(show, wanted, output)
+        _print(show, wanted, output)
+        _check_compared(show)
+    else:
+        _print(show, wanted, output)
 
 
-def _given(context: click.Context) -> str:
-    """An option that only a new comparison takes, as typed; empty if there is none."""
+def _typed(context: click.Context, names: Sequence[str]) -> str:
+    """The first of some options that was typed, as it is typed; empty if none was."""
     for own in context.command.params:
-        asked = own.name in ("tests", "groups", "clients", "rounds", "repo", "engine", "given", "rows", "defaults",
-                             "counter", "toolchain", "flags", "matrix", "jobs", "unsafe_settings")  # fmt: skip
-        if asked and context.get_parameter_source(own.name or "") is click.core.ParameterSource.COMMANDLINE:
+        if own.name in names and context.get_parameter_source(own.name or "") is click.core.ParameterSource.COMMANDLINE:
             return own.opts[0]
     return ""
 
@@ -188,6 +196,19 @@ def _print(number: int, form: TableForm, output: Path | None) -> None:
     told = gather_comparison(Comparisons.open(), number)
     content = written(told, form, coloured=output is None and sys.stdout.isatty() and "NO_COLOR" not in os.environ)
     put(content, output, lambda: file_name(told, form))
+
+
+def _check_compared(number: int) -> None:
+    """Ends the program with 1 if there was nothing to compare."""
+    from cpubisect.records.comparisons import Comparisons
+    from cpubisect.views.comparison import BUILT, gather_comparison
+
+    versions = gather_comparison(Comparisons.open(), number).versions
+    built = [version.name for version in versions if version.outcome == BUILT]
+    if len(built) < LEAST_SIDES:
+        which = f"only {built[0]}" if built else "no version"
+        click.echo(f"bisect: nothing could be compared: {which} was built, of {len(versions)}", err=True)
+        sys.exit(1)
 
 
 def _list() -> None:

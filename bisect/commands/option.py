@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from cpubisect.commands.shared import MOST_JOBS, WISHES, something
+from cpubisect.commands.shared import MOST_JOBS, WISHES, file, something
 
 repository = click.option(
     "--repo", callback=something, help="Path or URL of the repository [default: a public one per engine, cloned once]."
@@ -29,5 +29,9 @@ jobs = click.option(
 sandbox = click.option(
     "--sandbox", type=click.Choice(WISHES), default="auto", show_default=True,
     help="Build and measure in a sandbox: where it works, or not without one, or without one.",
+)  # fmt: skip
+output = click.option(
+    "--output", callback=file, metavar="FILE",
+    help="Write there instead of to standard output; below a directory, a name is chosen.",
 )  # fmt: skip
 quiet = click.option("--quiet", is_flag=True, help="No progress on standard error.")

@@ -5,6 +5,7 @@ import errno
 import math
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,6 +35,11 @@ def something(_context: click.Context, _parameter: click.Parameter, value: str |
     return value
 
 
+def file(context: click.Context, parameter: click.Parameter, value: str | None) -> Path | None:
+    """The callback of an option that names a file: the empty name would be the current directory."""
+    return Path(value) if something(context, parameter, value) is not None and value else None
+
+
 def finite(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
     """The callback of a range, which lets pass what is not a number, since no comparison with it is true."""
     if value is not None and not math.isfinite(value):
@@ -52,14 +58,39 @@ def put(content: bytes, output: Path | None, name: Callable[[], str]) -> None:
     Raises UserError if it cannot be written.
     """
     if output is None:
-        click.echo(content, nl=False)
+        try:
+            click.echo(content, nl=False)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise UserError(f"cannot write to standard output ({error.strerror})", "send it elsewhere") from error
         return
     target = output / name() if output.is_dir() else output
     try:
         target.write_bytes(content)
     except OSError as error:
-        raise UserError(f"cannot write {target} ({error.strerror})", "name another file with --output") from error
+        raise _unwritable(target, error) from error
     click.echo(f"wrote {target}", err=True)
+
+
+def check_writable(output: Path | None) -> None:
+    """Raises UserError if nothing can be written to a file, or into a directory, of that name: told before what is to
+    be written takes hours to make."""
+    if output is None:
+        return
+    try:
+        if output.is_dir() or not output.exists():
+            tempfile.TemporaryFile(dir=output if output.is_dir() else output.absolute().parent).close()
+        elif not os.access(output, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise _unwritable(output, error) from error
+
+
+def _unwritable(target: Path, error: OSError) -> UserError:
+    return UserError(f"cannot write {target} ({error.strerror})", "name another file with --output")
 
 
 class Commands(click.Group):

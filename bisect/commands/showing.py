@@ -9,6 +9,7 @@ import click
 
 from cpubisect.base.errors import UserError
 from cpubisect.base.metrics import digits
+from cpubisect.commands import option
 from cpubisect.commands.shared import put
 from cpubisect.records.registry import Registry
 from cpubisect.records.store import LARGEST_ID
@@ -130,8 +131,7 @@ def log(bisection: int, sha: str | None, as_json: bool) -> None:
               show_default=True, help="text for bugs.mysql.com (76 columns), markdown for GitHub, html in one file, "
               "svg or png of the chart, bundle for a tar.gz with everything and a reproduce.sh.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
-@click.option("--output", type=click.Path(path_type=Path), metavar="FILE",
-              help="Write there instead of to standard output; below a directory, a name is chosen.")  # fmt: skip
+@option.output
 def report_command(bisection: int | None, form: str, as_json: bool, output: Path | None) -> None:
     """Print the answer of bisection ID (default: the latest), ready for a bug report.
 

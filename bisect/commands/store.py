@@ -10,6 +10,7 @@ import click
 from cpubisect.base.errors import UserError
 from cpubisect.base.home import Home
 from cpubisect.base.locks import is_held
+from cpubisect.commands.shared import file
 
 
 @click.group("store")
@@ -50,7 +51,7 @@ def check(as_json: bool) -> None:
 
 
 @store_group.command()
-@click.option("--output", type=click.Path(path_type=Path), metavar="FILE",
+@click.option("--output", callback=file, metavar="FILE",
               help="Write it there [default: a name with the time, below backups/ in the home directory].")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Where it is as JSON on standard output, and only that.")
 def backup(output: Path | None, as_json: bool) -> None:

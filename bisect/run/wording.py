@@ -42,8 +42,7 @@ class Seen:
         beyond = abs(self.own.percent) - abs(pinned.percent)
         if beyond >= self.visible.get(INSTRUCTIONS, DEFAULT_MIN_STEP):
             seen += (
-                f", {beyond:.2f} % more than with pinned ones: "
-                f"bisect start {question.good} {question.bad} --test {test} --defaults server"
+                f", {beyond:.2f} % more than with pinned ones; to look for that, ask the same with --defaults server"
             )
         yield seen
 
@@ -142,7 +141,7 @@ class OtherWay:
             ends=self.seen.steps,
             smallest_visible=self.seen.visible,
             notes=(
-                f"to find what changed it: bisect start {question.good} {question.bad} --test {test} --find {other}",
+                f"to find what changed it, ask the same with --find {other}",
                 *self.seen.notes(question, test),
             ),
             sides=self.sides,
@@ -169,8 +168,8 @@ class AtFork:
             ends=self.seen.steps,
             smallest_visible=self.seen.visible,
             notes=(
-                f"to find the commit of the good branch: bisect start {self.fork[:12]} {question.good} "
-                f"--test {test} --find {question.find.opposite}",
+                f"to find the commit of the good branch, ask the same from {self.fork[:12]} to {question.good} "
+                f"with --find {question.find.opposite}",
             )
             if not question.both_sides
             else (),

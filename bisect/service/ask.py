@@ -88,9 +88,7 @@ def ask(home: Home, asked: Ask, watch: Watch, executor: Executor | None = None) 
             f"{asked.good} lies on the way to {asked.bad}: there is no other side to search", "leave out --both-sides"
         )
     toolchain, systems = _recipes(matrix, engine, history, (good, bad), asked, executor)
-    for sha in (good, bad):
-        places = HOST if executor.here else ()
-        libraries(matrix.libraries(engine), history.tree(sha), Shelf(home.libraries), places)
+    look_for_libraries(home, matrix, engine, history, (good, bad), executor)
     if executor.here:
         find_ccache()
         look_for_programs(engine, systems)
@@ -198,6 +196,15 @@ def resolved(home: Home, history: History, url: str | None, names: Sequence[str]
             raise
         watch(events.Notice(text=f"{reason.problem}: branches are taken as they were when they were fetched last"))
     return history.resolve_all(names)
+
+
+def look_for_libraries(
+    home: Home, matrix: Matrix, engine: Engine, history: History, commits: Iterable[str], executor: Executor
+) -> None:
+    """Raises LibraryMissing if one of some commits wants a library that can be had nowhere."""
+    for sha in commits:
+        places = HOST if executor.here else ()
+        libraries(matrix.libraries(engine), history.tree(sha), Shelf(home.libraries), places)
 
 
 def look_for_programs(engine: Engine, systems: Iterable[str]) -> None:

@@ -25,7 +25,14 @@ from cpubisect.run.bench.rounds import measure_rounds
 from cpubisect.search import events
 from cpubisect.search.comparing.question import LEAST_SIDES, MOST_SIDES, ROUNDS, Asked, Row, Side, in_groups
 from cpubisect.search.events import Event, Watch
-from cpubisect.service.ask import check_compiler, check_flags, look_for_programs, opened, resolved
+from cpubisect.service.ask import (
+    check_compiler,
+    check_flags,
+    look_for_libraries,
+    look_for_programs,
+    opened,
+    resolved,
+)
 from cpubisect.service.executors import in_process
 from cpubisect.service.launch import stoppable
 from cpubisect.workloads.catalog import find_test, settings, tests_of
@@ -75,7 +82,8 @@ def check(comparisons: Comparisons, wanted: Compare, watch: Watch, executor: Exe
     sides = tuple(Side(name, commit.sha) for name, commit in zip(wanted.versions, commits, strict=True))
     _check_apart(sides)
     check_flags(engine, history, tests, wanted.given, [(side.name, side.sha) for side in sides[:1]])
-    toolchain = _toolchain(matrix, engine, history, sides, wanted.toolchain, executor)
+    toolchain = _toolchain(matrix, engine, history, sides, wanted, executor)
+    look_for_libraries(comparisons.home, matrix, engine, history, [side.sha for side in sides], executor)
     return Asked(
         engine=engine.name,
         repository=str(history.path),
@@ -151,32 +159,33 @@ def _toolchain(
     engine: Engine,
     history: History,
     sides: Sequence[Side],
-    wanted: str | None,
+    wanted: Compare,
     executor: Executor,
 ) -> str | None:
     """The compiler for all versions where the matrix allows one; a version without a recipe is left out later, but
-    raises UserError if there is none with one.
+    raises UserError if too few to be compared have one.
 
     A step between compilers would look like one between versions.
     """
-    toolchains = executor.toolchains
-    check_compiler(wanted, executor)
+    toolchains, named = executor.toolchains, wanted.toolchain
+    check_compiler(named, executor)
     versions, systems, lacking = [], [], None
     for side in sides:
         version = history.version_at(side.sha)
         if version is None:
             raise UserError(f"commit {side.sha[:12]} has no version file of {engine.name}", "is --engine right?")
         try:
-            systems.append(matrix.recipe(engine, side.sha, version, toolchains, prefer=wanted).system)
+            recipe = matrix.recipe(engine, side.sha, version, toolchains, prefer=named, flags=wanted.flags)
+            systems.append(recipe.system)
             versions.append(version)
         except UserError as reason:
             lacking = reason
-    if not versions and lacking:
+    if lacking and len(versions) < LEAST_SIDES:
         raise lacking
     if executor.here:
         find_ccache()
         look_for_programs(engine, systems)
-    return wanted or matrix.shared_toolchain(engine, versions, toolchains)
+    return named or matrix.shared_toolchain(engine, versions, toolchains)
 
 
 def begin(comparisons: Comparisons, asked: Asked, *, queued: bool = False, executor: Executor | None = None) -> int:

@@ -2,15 +2,17 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import CPU, INSTRUCTIONS
 from cpubisect.base.plain import Plain
+from cpubisect.history.mirrors import public_origin
 from cpubisect.records import queries
 from cpubisect.records.store import BisectionRow, Store
 from cpubisect.search.ends import DEFAULT_MIN_STEP
-from cpubisect.search.question import Question
+from cpubisect.search.question import Find, Question
 from cpubisect.search.stats import Step
 from cpubisect.search.verdict import Kind, Verdict
 
@@ -49,13 +51,15 @@ def other_flags(store: Store, row: BisectionRow) -> dict[str, OtherFlags]:
     if not row.verdict:
         return {}
     others = [store.bisection(number) for number in queries.of_same_ends(store, row.question) if number != row.id]
+    repository = row.question.repository
+    asked = replace(row.question, repository=public_origin(Path(repository)) or repository)
     found: dict[str, OtherFlags] = {}
     for other in others:
         for test, own in row.verdict.tests.items():
             theirs = other.verdict and other.verdict.tests.get(test)
             alike = other.host.get("cpu") == row.host.get("cpu") and same_but_flags(row.question, other.question, test)
             if theirs and alike and test not in found:
-                said = compared(row.question, test, own, theirs, other.id)
+                said = compared(asked, test, own, theirs, other.id)
                 if said:
                     found[test] = said
     return found
@@ -108,6 +112,9 @@ def _apart(metric: str, here: Step, there: Step) -> bool:
 
 def _command(question: Question, test: str, flags: Flags) -> str:
     words = ["bisect", "start", question.good, question.bad, "--test", test, "--flags", flags.value]
+    words += ["--repo", question.repository]
+    words += ["--find", question.find.value] if question.find is not Find.REGRESSION else []
+    words += ["--toolchain", question.toolchain] if question.toolchain else []
     words += ["--unsafe-settings"] if question.unsafe_settings else []
     for name, value in sorted(question.given.items()):
         words += ["--set", f"{name}={value}"]

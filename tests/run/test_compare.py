@@ -87,6 +87,17 @@ def test_versions_are_relative_to_the_first_and_a_failed_build_is_told(
     assert Store(home / "store.sqlite").artifacts_in_use() == set()
 
 
+def test_nothing_is_compared_where_only_one_version_can_be_built(
+    home: Path, clone: tuple[Path, list[str]], steady: None
+) -> None:
+    path, shas = clone
+    result = compare(shas[4], shas[1], "--test", "readrandom", "--repo", str(path), *QUICK, "--rounds", "2", "--quiet")
+    assert result.exit_code == 1
+    assert result.stderr == f"bisect: nothing could be compared: only {shas[1]} was built, of 2\n"
+    assert "could not be built" in result.stdout
+    assert compare("--show", "1").exit_code == 0
+
+
 def test_a_row_for_each_number_of_clients_and_what_a_version_cannot_run(home: Path, tmp_path: Path) -> None:
     shas = history(tree(1000), cost(1001), {"small_bench.c": FAILS_OVERWRITE}).write(tmp_path / "kv")
     words = (shas[2], shas[3], shas[1], "--test", "overwrite", "--repo", str(tmp_path / "kv"), "--clients", "1,2")

@@ -194,7 +194,7 @@ ROWS = [
         "a fork point",
         forked(levels((6, 1100.0)), 1000.0),
         Kind.FORK_POINT,
-        says=("at the fork point c1", "bisect start c1 f0 --test scan --find improvement"),
+        says=("at the fork point c1", "ask the same from c1 to f0 with --find improvement"),
         good="f0",
         bad="c5",
     ),
@@ -347,7 +347,7 @@ def test_a_changed_default_is_told_with_its_commit_and_what_that_costs_with_the_
     ("commits", "says"),
     [
         (straight(*levels((6, 1000.0))), "differ by +20.00 % instructions/query, 20.00 % more than with pinned ones"),
-        (straight(*levels((3, 1000.0), (3, 1100.0))), "--test scan --defaults server"),
+        (straight(*levels((3, 1000.0), (3, 1100.0))), "to look for that, ask the same with --defaults server"),
         (straight(*levels((3, 1000.0), (3, 900.0))), "with the servers' own defaults the ends differ by +"),
     ],
     ids=["nothing", "less", "the other way"],

@@ -82,7 +82,8 @@ def test_a_group_without_tests_names_those_there_are(word: str) -> None:
 
 def test_numbers_of_clients() -> None:
     assert numbers_of_clients("4,1,4") == (4, 1)
-    for wrong in ("", "0", "1,,4", "many", "-1", "1.5"):
+    assert numbers_of_clients("1, 04") == (1, 4)
+    for wrong in ("", "0", "1,,4", "many", "-1", "1.5", "\u0661", "1_0", "+1", "1 0"):
         with pytest.raises(ValueError, match=r"."):
             numbers_of_clients(wrong)
 

@@ -11,6 +11,7 @@ from file_server import FileServer, serving, tarball
 from small_bisections import QUICK, ask, cost, history, tree, verdict_of
 
 from cpubisect.cli import main
+from cpubisect.records.comparisons import Comparisons
 
 FILE = tarball({"part_7/include/part.h": "#define PART 1\n", "part_7/big.bin": "not wanted"})
 DIGEST = hashlib.sha256(FILE).hexdigest()
@@ -61,8 +62,8 @@ def matrix(directory: Path, server: FileServer, digest: str = DIGEST) -> str:
     return str(path)
 
 
-def refused(*words: str) -> str:
-    result: Result = CliRunner().invoke(main, ["start", *words, "--test", "readrandom", "--quiet", *QUICK])
+def refused(*words: str, command: str = "start") -> str:
+    result: Result = CliRunner().invoke(main, [command, *words, "--test", "readrandom", "--quiet", *QUICK])
     assert (result.exit_code, result.stdout) == (2, "")
     return result.stderr
 
@@ -101,10 +102,12 @@ def test_one_without_a_digest_is_missed_before_anything_begins(
 ) -> None:
     own = matrix(tmp_path, server, "unknown")
     words = (shas[1], "main", "--repo", str(tmp_path / "kv"), "--matrix", own)
-    said = refused(*words)
-    assert "part_7, which the tree wants, is not here, and the matrix has no digest of it" in said
-    assert f"put {home}/libraries/part_7.tar.gz in place, from {server.address}/part_7.tar.gz for example" in said
+    for command in ("start", "compare"):
+        said = refused(*words, command=command)
+        assert "part_7, which the tree wants, is not here, and the matrix has no digest of it" in said
+        assert f"put {home}/libraries/part_7.tar.gz in place, from {server.address}/part_7.tar.gz for example" in said
     assert CliRunner().invoke(main, ["list", "--json"]).stdout.strip() == "[]"
+    assert Comparisons.open().all() == []
     assert server.asked == []
     (home / "libraries/part_7.tar.gz").write_bytes(FILE)
     report = ask(tmp_path / "kv", shas[1], "main", "--matrix", own, home=home)

@@ -17,6 +17,7 @@ from cpubisect.base.metrics import CPU, INSTRUCTIONS, Counter
 from cpubisect.records.registry import Registry
 from cpubisect.report.form import Form
 from cpubisect.report.render import render
+from cpubisect.search.question import Find
 from cpubisect.search.stats import Step
 from cpubisect.search.verdict import Kind, Verdict
 from cpubisect.views.gather import gather
@@ -91,10 +92,20 @@ def test_what_is_said_is_that_most_of_the_larger_one_is_missing(one: float, othe
 
 
 def test_the_note_names_the_command_to_measure_the_other_way() -> None:
-    asked = replace(ASKED, given={"rows": "10", "pattern": "a b"}, flags=Flags.RELEASE)
+    asked = replace(
+        ASKED,
+        repository="/tmp/a clone",
+        given={"rows": "10", "pattern": "a b"},
+        flags=Flags.RELEASE,
+        find=Find.IMPROVEMENT,
+        toolchain="gcc-13",
+    )
     found = compared(asked, "scan", told(12.0), told(0.5), 7)
     assert found is not None
-    assert found.command == "bisect start v1 v2 --test scan --flags pinned --set 'pattern=a b' --set rows=10"
+    assert found.command == (
+        "bisect start v1 v2 --test scan --flags pinned --repo '/tmp/a clone' --find improvement --toolchain gcc-13 "
+        "--set 'pattern=a b' --set rows=10"
+    )
     assert found.sentence == (
         "built by one set of flags for all commits the ends differ by +0.50 % instructions/query (bisection 7), by "
         "each tree's own release flags by +12.00 %: most of the difference is in the build, not in the code; to "

@@ -1,5 +1,6 @@
 """PURE: what one comparison asks, resolved to commits; stored as it is, so that a resumed run asks exactly the same."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -30,6 +31,8 @@ GROUP_WORDS = {
 """What the groups of tests are called on the command line."""
 
 ALL = "all"
+
+_NUMBER = re.compile(r"0*[1-9][0-9]*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,8 @@ def in_groups(words: Sequence[str], groups: Mapping[str, str]) -> list[str]:
 
 def numbers_of_clients(text: str) -> tuple[int, ...]:
     """Numbers from text like `1,4`, each once; raises ValueError for what is no number above 0."""
-    numbers = [int(part) for part in text.split(",")]
-    if any(number < 1 for number in numbers):
-        raise ValueError(text)
+    parts = [part.strip() for part in text.split(",")]
+    if not all(_NUMBER.fullmatch(part) for part in parts):
+        raise ValueError(f"{text!r} is no list of numbers above 0")
+    numbers = [int(part) for part in parts]
     return tuple(dict.fromkeys(numbers))
