@@ -9,7 +9,7 @@ from werkzeug.routing import IntegerConverter, Map
 from cpubisect.base.errors import Missing, UserError
 from cpubisect.records.care.health import problems
 from cpubisect.records.store import LARGEST_ID
-from cpubisect.web import api, comparing, formats, pages, security
+from cpubisect.web import api, api_comparing, comparing, formats, pages, security
 from cpubisect.web.context import Context
 from cpubisect.web.draw import charts
 from cpubisect.web.models import Problem
@@ -46,6 +46,7 @@ def create_app(context: Context) -> Flask:
     app.register_blueprint(comparing.blueprint(context))
     app.register_blueprint(charts.blueprint(context))
     app.register_blueprint(api.blueprint(context))
+    app.register_blueprint(api_comparing.blueprint(context))
     app.context_processor(
         lambda: {
             "csrf": security.csrf,

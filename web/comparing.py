@@ -1,6 +1,5 @@
 """The pages of comparisons: one is asked for, shown live, and each of its cells leads to what it was made of."""
 
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -8,20 +7,21 @@ from flask import Blueprint, Response, flash, redirect, render_template, request
 from werkzeug.wrappers import Response as AnyResponse
 
 from cpubisect.base.errors import Missing, UserError
+from cpubisect.base.flags import Flags
+from cpubisect.base.metrics import COUNTERS
 from cpubisect.history.mirrors import is_url, mirror_path
-from cpubisect.report.comparing.content import TITLES
+from cpubisect.report.blocks import clean
+from cpubisect.report.comparing.content import TITLES, details, opening
 from cpubisect.report.comparing.form import TableForm, file_name, written
-from cpubisect.search.comparing.question import ALL, GROUP_WORDS, ROUNDS, numbers_of_clients
-from cpubisect.search.events import Event
+from cpubisect.search.comparing.question import ALL, GROUP_WORDS, ROUNDS
 from cpubisect.views.comparison import gather_comparison
 from cpubisect.web.context import Context
 from cpubisect.web.live import stream
 from cpubisect.web.security import changes_by_form
 from cpubisect.web.service.catalog import choices
-from cpubisect.web.service.starting import check_without_paths, settings_of
-from cpubisect.web.views.side_by_side import cell_view, said
-
-MOST_ROUNDS = 100
+from cpubisect.web.service.comparing import comparison_from_form, start_comparison
+from cpubisect.web.views.cell import Onward, cell_view
+from cpubisect.web.views.side_by_side import comparisons_listed, said
 
 
 def blueprint(context: Context) -> Blueprint:
@@ -32,8 +32,14 @@ def blueprint(context: Context) -> Blueprint:
 
     def filled(form: Mapping[str, object], problem: UserError | None = None) -> str:
         known = choices(context.registry.home, context.sources)
-        groups = (*GROUP_WORDS, ALL)
-        return render_template("measure.html", choices=known, groups=groups, rounds=ROUNDS, form=form, problem=problem)
+        offered = {"groups": (*GROUP_WORDS, ALL), "rounds": ROUNDS, "counters": COUNTERS}
+        return render_template("measure.html", choices=known, **offered, form=form, problem=problem)
+
+    @pages.get("/comparisons")
+    def listed() -> str:
+        return render_template(
+            "comparisons.html", view=comparisons_listed(comparisons, request.args.get("page", 1, type=int))
+        )
 
     @pages.get("/comparisons/new")
     def form() -> str:
@@ -42,27 +48,33 @@ def blueprint(context: Context) -> Blueprint:
     @pages.post("/comparisons/new")
     @ours
     def start() -> AnyResponse | tuple[str, int]:
-        asked = {**request.form.to_dict(), "tests": request.form.getlist("tests")}
-        asked["groups"] = request.form.getlist("groups")
+        form, tests, groups = request.form.to_dict(), request.form.getlist("tests"), request.form.getlist("groups")
         try:
-            number = _start(context, asked)
+            wanted = comparison_from_form(form, tests, groups)
+            started = start_comparison(comparisons, context.sources, context.clones, wanted)
         except UserError as problem:
-            return filled(asked, problem), 422
-        return redirect(url_for("comparing.show", comparison=number), 303)
+            return filled({**form, "tests": tests, "groups": groups}, problem), 422
+        return redirect(url_for("comparing.show", comparison=started.id), 303)
 
     @pages.get("/comparisons/<id:comparison>")
     def show(comparison: int) -> str:
         view = gather_comparison(comparisons, comparison)
-        lines = said(comparisons, comparison)
-        return render_template("comparison.html", view=view, titles=TITLES, lines=lines, forms=[*TableForm])
+        told = clean(view)
+        return render_template(
+            "comparison.html",
+            view=view,
+            opening=opening(told),
+            details=details(told),
+            titles=TITLES,
+            lines=said(comparisons, comparison),
+            forms=[*TableForm],
+        )
 
     @pages.get("/comparisons/<id:comparison>/cell")
     def cell(comparison: int) -> str:
         view = cell_view(comparisons, comparison, request.args.get("row", ""), request.args.get("version", ""))
-        source = _source(context, view.told.repository)
-        settings = {**view.told.given, **({"clients": str(view.row.clients)} if view.row.clients > 1 else {})}
-        lines = "\n".join(f"{name}={value}" for name, value in settings.items())
-        return render_template("cell.html", view=view, source=source, settings=lines)
+        onward = _filling(view.onward, _source(context, view.repository)) if view.onward else None
+        return render_template("cell.html", view=view, onward=onward)
 
     @pages.get("/comparisons/<id:comparison>/table.<form>")
     def table(comparison: int, form: str) -> Response:
@@ -108,46 +120,6 @@ def _done(comparison: int, change: Callable[[int], None]) -> AnyResponse:
     return redirect(url_for("comparing.show", comparison=comparison), 303)
 
 
-def _start(context: Context, form: Mapping[str, object]) -> int:
-    """Check everything and queue the comparison; raises UserError with the next step."""
-    # What builds and measures is loaded when something is started: showing needs none of it.
-    from cpubisect.service.compare import Compare, begin, check
-    from cpubisect.service.executors import executor_at
-
-    text = {name: str(value) for name, value in form.items()}
-    if text.get("repository") not in context.sources:
-        raise UserError("there is no such repository here", f"choose {', '.join(context.sources)}")
-    source = context.sources[text["repository"]]
-    given = settings_of(text.get("settings", ""))
-    check_without_paths(given)
-    try:
-        clients = numbers_of_clients(text.get("clients") or "1")
-        rounds = int(text.get("rounds") or ROUNDS)
-    except ValueError:
-        raise UserError("clients and rounds are numbers", "write clients like 1,4") from None
-    if not 2 <= rounds <= MOST_ROUNDS:
-        raise UserError(f"{rounds} rounds cannot be made", f"give 2 to {MOST_ROUNDS}")
-    context.clones.need(source)
-    tests, groups = form["tests"], form["groups"]
-    assert isinstance(tests, list)
-    assert isinstance(groups, list)
-    wanted = Compare(
-        versions=tuple(text.get("versions", "").split()),
-        tests=tuple(tests),
-        groups=tuple(groups),
-        clients=clients if "clients" not in given else (),
-        repo=source.where,
-        engine=source.engine or None,
-        given=given,
-        rounds=rounds,
-        toolchain=text.get("toolchain") or None,
-        jobs=os.cpu_count() or 1,
-    )
-    with executor_at(context.comparisons.home) as executor:
-        asked = check(context.comparisons, wanted, _silent, executor)
-        return begin(context.comparisons, asked, queued=True, executor=executor)
-
-
 def _source(context: Context, repository: str) -> str:
     """What the form of a bisection calls a repository; empty for one that it does not offer."""
     home = context.registry.home
@@ -158,5 +130,16 @@ def _source(context: Context, repository: str) -> str:
     return ""
 
 
-def _silent(event: Event) -> None:
-    """Nobody watches the checks of a form: what goes wrong is raised."""
+def _filling(asked: Onward, source: str) -> dict[str, str | None]:
+    """What fills in the form of a bisection; None is what the form has by itself."""
+    return {
+        "repository": source,
+        "good": asked.good,
+        "bad": asked.bad,
+        "tests": asked.test,
+        "find": asked.find,
+        "settings": "\n".join(f"{name}={value}" for name, value in asked.settings.items()),
+        "flags": None if asked.flags is Flags.PINNED else asked.flags,
+        "toolchain": asked.toolchain,
+        "counter": asked.counter,
+    }

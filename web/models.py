@@ -5,19 +5,23 @@ durations seconds, steps percent, shares and probabilities ratios.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import COUNTERS, Simulation
 from cpubisect.records.store import Host, Repair
+from cpubisect.search.comparing.question import LEAST_SIDES, MOST_SIDES, ROUNDS
 from cpubisect.search.question import Find, MetricChoice
 from cpubisect.search.stats import Level
 from cpubisect.search.verdict import Culprit, Kind, Verdict
 from cpubisect.views.bisection import End
 from cpubisect.views.other_flags import OtherFlags
 from cpubisect.views.totals import Totals
+
+MOST_ROUNDS = 100
+"""Of a comparison that is asked for by others."""
 
 
 class Shape(BaseModel):
@@ -344,6 +348,31 @@ class Request(BaseModel):
     )
     simulations: list[Simulation] = Field(
         default=[], max_length=len(Simulation), description="what callgrind simulates"
+    )
+
+
+class ComparisonRequest(BaseModel):
+    """A comparison to be started, as the arguments of `bisect compare`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+
+    repository: str = Field(min_length=1, max_length=200, description="a name from /api/choices")
+    versions: list[str] = Field(min_length=LEAST_SIDES, max_length=MOST_SIDES, description="the base first")
+    tests: list[str] = Field(default=[], max_length=200)
+    groups: list[str] = Field(default=[], max_length=50, description="of tests, as with --tests")
+    clients: list[Annotated[int, Field(ge=1, le=10_000)]] = Field(
+        default=[], max_length=20, description="a row for each number of them; default: as the test says"
+    )
+    rounds: int = Field(default=ROUNDS, ge=2, le=MOST_ROUNDS)
+    settings: dict[str, str] = Field(default={}, description="parameters of the tests, as with --set")
+    toolchain: str | None = Field(default=None, max_length=100)
+    flags: str = Field(
+        default="pinned",
+        pattern=f"^({'|'.join(Flags)})$",
+        description="one set for all versions, or those of each release build",
+    )
+    counter: str | None = Field(
+        default=None, pattern=f"^({'|'.join(COUNTERS)})$", description="default: the host's best"
     )
 
 

@@ -11,7 +11,9 @@ from cpubisect.views.bisection import Bisection
 from cpubisect.views.comparison import SideBySide
 from cpubisect.views.suspects import Ranking
 from cpubisect.web import models
+from cpubisect.web.views.cell import CellView
 from cpubisect.web.views.comparison import MOST_COLUMNS
+from cpubisect.web.views.side_by_side import ListedComparisons
 
 Json = dict[str, Any]
 
@@ -27,7 +29,9 @@ _ANSWERS: tuple[type, ...] = (
     models.BuildView,
     models.ProbeView,
     models.Comparison,
+    ListedComparisons,
     SideBySide,
+    CellView,
     models.Choices,
     models.Started,
     models.Problem,
@@ -35,6 +39,7 @@ _ANSWERS: tuple[type, ...] = (
 UNBOUNDED = {"Step": ("low", "high", "visible"), "Verdict": ("smallest_visible",)}
 """Figures that may be infinite, which JSON says as null."""
 
+_ASKED: tuple[type, ...] = (models.Request, models.ComparisonRequest)
 _ID: Json = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}
 _COUNT: Json = {"type": "integer", "minimum": 0, "maximum": 999_999_999}
 _TEXT: Json = {"type": "string"}
@@ -60,9 +65,9 @@ def document() -> Json:
 
 
 def _schemas() -> Json:
-    """All shapes by name, those that are answered and the one that is asked with."""
+    """All shapes by name, those that are answered and those that are asked with."""
     answered: list[tuple[Any, Any, TypeAdapter[Any]]] = [(m, "serialization", TypeAdapter(m)) for m in _ANSWERS]
-    asked: list[tuple[Any, Any, TypeAdapter[Any]]] = [(models.Request, "validation", TypeAdapter(models.Request))]
+    asked: list[tuple[Any, Any, TypeAdapter[Any]]] = [(m, "validation", TypeAdapter(m)) for m in _ASKED]
     _, schemas = TypeAdapter.json_schemas([*answered, *asked], ref_template=_REFERENCE)
     found: Json = schemas["$defs"]
     for name, figures in UNBOUNDED.items():
@@ -85,11 +90,11 @@ def _paths() -> Json:
     return {
         "/api/bisections": {
             "get": _read("All bisections, newest first", models.Listing, query=[("page", {**_COUNT, "minimum": 1})]),
-            "post": _begin(),
+            "post": _begin("bisection", models.Request),
         },
         one: {"get": _read("One bisection", models.Overview, path=["bisection"], query=[("test", _TEXT)])},
-        f"{one}/cancel": {"post": _change("End it; what it measured is kept")},
-        f"{one}/resume": {"post": _change("Queue it again; nothing finished is done again")},
+        f"{one}/cancel": {"post": _change("End it; what it measured is kept", "bisection")},
+        f"{one}/resume": {"post": _change("Queue it again; nothing finished is done again", "bisection")},
         f"{one}/candidates": {
             "get": _read(
                 "Its candidates, in the order of the history",
@@ -128,10 +133,31 @@ def _paths() -> Json:
                 missing=True,
             )
         },
-        "/api/comparisons/{comparison}": {
-            "get": _read("A comparison, as `bisect compare --format json`", SideBySide, path=["comparison"])
+        **_paths_of_comparisons(),
+        "/api/choices": {"get": _read("What can be started", models.Choices)},
+    }
+
+
+def _paths_of_comparisons() -> Json:
+    every, one = "/api/comparisons", "/api/comparisons/{comparison}"
+    return {
+        every: {
+            "get": _read(
+                "All comparisons, newest first", ListedComparisons, query=[("page", {**_COUNT, "minimum": 1})]
+            ),
+            "post": _begin("comparison", models.ComparisonRequest),
         },
-        "/api/choices": {"get": _read("What a bisection can be started with", models.Choices)},
+        one: {"get": _read("A comparison, as `bisect compare --format json`", SideBySide, path=["comparison"])},
+        f"{one}/cell": {
+            "get": _read(
+                "What is behind a version's cell in a row",
+                CellView,
+                path=["comparison"],
+                query=[("row", _TEXT), ("version", _TEXT)],
+            )
+        },
+        f"{one}/cancel": {"post": _change("End it; what it measured is kept", "comparison")},
+        f"{one}/resume": {"post": _change("Queue it again; nothing finished is done again", "comparison")},
     }
 
 
@@ -158,13 +184,13 @@ def _in_path(name: str) -> Json:
     return {"name": name, "in": "path", "required": True, "schema": schema}
 
 
-def _begin() -> Json:
+def _begin(kind: str, model: type) -> Json:
     return {
-        "summary": "Queue a bisection",
+        "summary": f"Queue a {kind}",
         "security": [{"token": []}],
         "requestBody": {
             "required": True,
-            "content": {"application/json": {"schema": {"$ref": _REFERENCE.format(model="Request")}}},
+            "content": {"application/json": {"schema": {"$ref": _REFERENCE.format(model=model.__name__)}}},
         },
         "responses": {
             "201": _answer("queued", models.Started),
@@ -173,11 +199,11 @@ def _begin() -> Json:
     }
 
 
-def _change(summary: str) -> Json:
+def _change(summary: str, kind: str) -> Json:
     return {
         "summary": summary,
         "security": [{"token": []}],
-        "parameters": [_in_path("bisection")],
+        "parameters": [_in_path(kind)],
         "responses": {"200": _answer("done", models.Started), **_refusals("404", "409")},
     }
 
@@ -186,7 +212,7 @@ def _refusals(*codes: str) -> Json:
     meanings = {
         "400": "not JSON",
         "401": "the token is missing or wrong",
-        "404": "there is no such bisection",
+        "404": "there is no such thing",
         "409": "its state does not allow it",
         "415": "not JSON",
         "422": "it cannot be asked like that",

@@ -107,9 +107,8 @@ def blueprint(context: Context) -> Blueprint:
     def compare() -> str:
         # The form has an empty field for one more.
         wanted = list(dict.fromkeys(name for name in request.args.getlist("build") if name))
-        return render_template(
-            "compare.html", view=comparison(registry, wanted), recorded=comparisons_listed(context.comparisons)
-        )
+        recorded = comparisons_listed(context.comparisons).comparisons
+        return render_template("compare.html", view=comparison(registry, wanted), recorded=recorded)
 
     @pages.get("/start")
     def start_form() -> str:

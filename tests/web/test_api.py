@@ -69,7 +69,7 @@ def test_numbers_are_taken_within_the_bounds_that_are_described(known: Known) ->
                 where = path.format(bisection=1) + f"?{parameter['name']}="
                 assert [client.get(f"{where}{number}").status_code for number in asked] == [422, 200, 200, 422], where
                 tried += 1
-    assert tried == 5
+    assert tried == 6
 
 
 @pytest.mark.parametrize("name", ["", "main"])
@@ -96,6 +96,7 @@ def test_what_is_there_is_answered_as_described(known: Known) -> None:
         "/api/bisections/{bisection}/culprits/{sha}": {**one, "sha": known.culprit},
         "/api/bisections/{bisection}/builds/{build}": {**one, "build": 1},
         "/api/bisections/{bisection}/probes/{probe}": {**one, "probe": 1},
+        "/api/comparisons": {},
         "/api/choices": {},
     }
     for path, parameters in paths.items():
@@ -103,8 +104,9 @@ def test_what_is_there_is_answered_as_described(known: Known) -> None:
         answer = case.call(headers={"Host": "localhost"})
         assert answer.status_code == 200, path
         case.validate_response(answer)
+    one_comparison = "/api/comparisons/{comparison}"
     described = {path for path, operations in schema.raw_schema["paths"].items() if "get" in operations}
-    assert described == paths.keys() | {"/api/compare", "/api/comparisons/{comparison}"}
+    assert described == paths.keys() | {"/api/compare", one_comparison, f"{one_comparison}/cell"}
 
 
 def test_an_unbounded_figure_is_answered_as_described(known: Known, tmp_path: Path) -> None:
@@ -138,14 +140,17 @@ def test_each_page_has_its_twin(known: Known) -> None:
     pages = {
         rule.rule
         for rule in app.url_map.iter_rules()
-        if rule.endpoint.startswith("pages.") and "GET" in (rule.methods or ())
+        if rule.endpoint.startswith(("pages.", "comparing.")) and "GET" in (rule.methods or ())
     }
     twins = {"/": "/bisections", "/start": "/choices", "/bisections/<id:bisection>/log": None}
+    twins["/comparisons/new"] = "/choices"
     without = {"/sign-in", "/stream", "/bisections/<id:bisection>/stream", "/bisections/<id:bisection>/report.<form>"}
     without |= {
         "/bisections/<id:bisection>/builds/<id:build>/log",
         "/charts.css",
         "/bisections/<id:bisection>/building",
+        "/comparisons/<id:comparison>/stream",
+        "/comparisons/<id:comparison>/table.<form>",
     }
     for page in pages - without:
         twin = twins.get(page, page) or "/bisections/<id:bisection>/events"

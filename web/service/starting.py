@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
@@ -16,6 +16,8 @@ from cpubisect.web.models import Request, Started
 from cpubisect.web.service.catalog import Source
 from cpubisect.web.service.clones import Clones
 
+A = TypeVar("A", bound=BaseModel)
+
 
 def start(registry: Registry, sources: Mapping[str, Source], clones: Clones, request: Request) -> Started:
     """Check everything and queue the bisection; raises UserError with the next step."""
@@ -24,11 +26,8 @@ def start(registry: Registry, sources: Mapping[str, Source], clones: Clones, req
     from cpubisect.service.executors import executor_at
     from cpubisect.service.launch import begin
 
-    if request.repository not in sources:
-        raise UserError(f"there is no repository {request.repository!r} here", f"choose {', '.join(sources)}")
     check_without_paths(request.settings)
-    source = sources[request.repository]
-    clones.need(source)
+    source = cloned(sources, clones, request.repository)
     asked = Ask(
         good=request.good,
         bad=request.bad,
@@ -49,8 +48,16 @@ def start(registry: Registry, sources: Mapping[str, Source], clones: Clones, req
         both_sides=request.both_sides,
     )
     with executor_at(registry.home) as executor:
-        question = ask(registry.home, asked, _silent, executor)
+        question = ask(registry.home, asked, silent, executor)
         return Started(id=begin(registry, question, queued=True, executor=executor), state="queued")
+
+
+def cloned(sources: Mapping[str, Source], clones: Clones, name: str) -> Source:
+    """The repository of a name, whose clone is here; raises UserError if there is none, or while it is being cloned."""
+    if name not in sources:
+        raise UserError(f"there is no repository {name!r} here", f"choose {', '.join(sources)}")
+    clones.need(sources[name])
+    return sources[name]
 
 
 def check_without_paths(settings: Mapping[str, str]) -> None:
@@ -85,18 +92,18 @@ def from_form(form: Mapping[str, str], tests: list[str]) -> Request:
         fields["min_step"] = float(form["min_step"]) if form.get("min_step", "").strip() else None
     except ValueError:
         raise UserError(f"min_step: {form['min_step']!r} is not a number", "give percent, or leave it empty") from None
-    return checked(fields)
+    return checked(fields, Request)
 
 
-def checked(fields: object) -> Request:
+def checked(fields: object, model: type[A]) -> A:
     """The request in plain data; raises UserError naming the first field that is wrong."""
     try:
-        return Request.model_validate(fields)
+        return model.model_validate(fields)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the request"
         raise UserError(f"{where}: {first['msg']}", "see /api/openapi.json for what is expected") from None
 
 
-def _silent(event: Event) -> None:
+def silent(event: Event) -> None:
     """Nobody watches the checks of a form: what goes wrong is raised."""

@@ -72,7 +72,12 @@ def _counts(told: SideBySide) -> list[str]:
 
 def sections(told: SideBySide) -> list[Section]:
     """Everything after the opening, the tables first."""
-    found = [metric_section(table, told) for table in told.tables]
+    return [metric_section(table, told) for table in told.tables] + details(told)
+
+
+def details(told: SideBySide) -> list[Section]:
+    """What the tables alone would hide, and how it was measured."""
+    found = []
     if told.cannot_run:
         rows = tuple((one.row, one.version, one.why) for one in told.cannot_run)
         columns = (Column("test"), Column("version"), Column("why", loose=True))
