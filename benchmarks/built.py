@@ -19,6 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Self
 
+from cpubisect.base.flags import Flags
 from cpubisect.base.home import Home
 from cpubisect.base.metrics import INSTRUCTIONS
 from cpubisect.base.version import Version
@@ -37,12 +38,15 @@ Key = tuple[str, str, str]
 
 
 def key_of(build: BuildRow) -> Key:
-    """Whose row of a table a build belongs to; where a matrix asked for no optimisation at all, of a table apart."""
+    """Whose row of a table a build belongs to; where a matrix asked for no optimisation at all, or each release's
+    own flags were taken, of a table apart."""
     recipe = build.recipe
     variant = f" {recipe['variant']}" if recipe.get("variant") else ""
     flags = [*recipe["options"], *recipe["cxxflags"]]
     plain = any(WITHOUT_OPTIMISATION in flag.split() for flag in flags)
+    shipped = recipe.get("flags", Flags.PINNED) != Flags.PINNED
     engine = recipe["engine"] + (", compiled without optimisation" if plain else "")
+    engine += ", as each release builds itself" if shipped else ""
     return engine, recipe["version"], recipe["toolchain"]["name"] + variant
 
 

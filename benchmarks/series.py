@@ -2,8 +2,8 @@
 
     python benchmarks/series.py releases REPOSITORY [--since 5.18]
     python benchmarks/series.py matrix > cheap.yaml
-    bisect compare $(python benchmarks/series.py releases rocksdb.git) --repo rocksdb.git \\
-        --matrix cheap.yaml --test readseq --test overwrite --rounds 2
+    python benchmarks/series.py releases rocksdb.git | xargs -n 8 bisect compare --repo rocksdb.git \\
+        --matrix cheap.yaml --test readseq --rounds 2
 
 `releases` prints the tag of the last release of every minor series. `matrix` prints the compiler matrix with all of
 RocksDB compiled without optimisation and its library in chunks: what tells whether a release compiles and runs, and

@@ -8,7 +8,6 @@ from pathlib import Path
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import CPU, INSTRUCTIONS
 from cpubisect.base.plain import Plain
-from cpubisect.history.mirrors import public_origin
 from cpubisect.records import queries
 from cpubisect.records.store import BisectionRow, Store
 from cpubisect.search.ends import DEFAULT_MIN_STEP
@@ -50,6 +49,9 @@ def other_flags(store: Store, row: BisectionRow) -> dict[str, OtherFlags]:
     """By test, what the newest of the others with another answer on the same host says."""
     if not row.verdict:
         return {}
+    # Whoever only shows a verdict starts without the history.
+    from cpubisect.history.mirrors import public_origin
+
     others = [store.bisection(number) for number in queries.of_same_ends(store, row.question) if number != row.id]
     repository = row.question.repository
     asked = replace(row.question, repository=public_origin(Path(repository)) or repository)
