@@ -6,6 +6,8 @@ import built
 import pytest
 from built import Row, page, read, together
 
+from cpubisect.records.store import BuildRow
+
 OLD = Row("mysql", "5.6.51", "gcc-12", "438", 659, 660, "edit cmake/ssl.cmake", {"scan": "177,491.5"})
 NEW = Row("mysql", "5.6.51", "gcc-12", "20", 3, 660, "", {"point-query": "35.7"})
 OTHER = Row("mysql", "8.0.22", "gcc-12", "1,671", 1203, 1204, "failed: a \\| b", {})
@@ -46,3 +48,18 @@ def test_some_tests_have_a_column_in_an_order_of_their_own() -> None:
     costs = {"insert": "114.8", "hot-points": "2,581.9", "point-query": "46.9"}
     head = page([replace(OTHER, costs=costs)])[2]
     assert head.endswith("| repairs or first error | point-query | insert |")
+
+
+@pytest.mark.parametrize(
+    ("change", "table"),
+    [
+        ({}, "mysql"),
+        ({"flags": "pinned"}, "mysql"),
+        ({"flags": "release"}, "mysql, as each release builds itself"),
+        ({"cxxflags": ["-O0 -w"]}, "mysql, compiled without optimisation"),
+    ],
+)
+def test_builds_by_other_flags_have_a_table_of_their_own(change: dict[str, object], table: str) -> None:
+    recipe = {"engine": "mysql", "version": "5.7.22", "toolchain": {"name": "gcc-12"}, "options": [], "cxxflags": []}
+    row = BuildRow(1, "0" * 40, "built", "a", "", 1.0, 1.0, 0, 1, "", "", "key", {**recipe, **change}, (), (), "")
+    assert built.key_of(row) == (table, "5.7.22", "gcc-12")
