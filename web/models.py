@@ -12,16 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import COUNTERS, Simulation
 from cpubisect.records.store import Host, Repair
-from cpubisect.search.comparing.question import LEAST_SIDES, MOST_SIDES, ROUNDS
+from cpubisect.search.comparing.question import LEAST_SIDES, MOST_ROUNDS, MOST_SIDES, ROUNDS
 from cpubisect.search.question import Find, MetricChoice
 from cpubisect.search.stats import Level
 from cpubisect.search.verdict import Culprit, Kind, Verdict
 from cpubisect.views.bisection import End
 from cpubisect.views.other_flags import OtherFlags
 from cpubisect.views.totals import Totals
-
-MOST_ROUNDS = 100
-"""Of a comparison that is asked for by others."""
 
 
 class Shape(BaseModel):
@@ -322,21 +319,13 @@ class Choices(Shape):
     toolchains: list[str]
 
 
-class Request(BaseModel):
-    """A bisection to be started, as the arguments of `bisect start`."""
+class Wanted(BaseModel):
+    """What is said of every measurement that is to be started."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
 
     repository: str = Field(min_length=1, max_length=200, description="a name from /api/choices")
-    good: str = Field(min_length=1, max_length=200, description="a version, tag, branch or commit")
-    bad: str = Field(min_length=1, max_length=200)
-    tests: list[str] = Field(min_length=1, max_length=50)
-    metric: str = Field(default="auto", pattern=f"^({'|'.join(MetricChoice)})$")
-    find: str = Field(default="regression", pattern="^(regression|improvement)$")
     settings: dict[str, str] = Field(default={}, description="parameters of the tests, as with --set")
-    min_step: float | None = Field(default=None, ge=0.001, le=1000, description="percent")
-    first: bool = Field(default=False, description="the largest step is enough")
-    both_sides: bool = Field(default=False, description="search also what good's own branch saved since the fork point")
     toolchain: str | None = Field(default=None, max_length=100)
     flags: str = Field(
         default="pinned",
@@ -346,17 +335,27 @@ class Request(BaseModel):
     counter: str | None = Field(
         default=None, pattern=f"^({'|'.join(COUNTERS)})$", description="default: the host's best"
     )
+
+
+class Request(Wanted):
+    """A bisection to be started, as the arguments of `bisect start`."""
+
+    good: str = Field(min_length=1, max_length=200, description="a version, tag, branch or commit")
+    bad: str = Field(min_length=1, max_length=200)
+    tests: list[str] = Field(min_length=1, max_length=50)
+    metric: str = Field(default="auto", pattern=f"^({'|'.join(MetricChoice)})$")
+    find: str = Field(default="regression", pattern="^(regression|improvement)$")
+    min_step: float | None = Field(default=None, ge=0.001, le=1000, description="percent")
+    first: bool = Field(default=False, description="the largest step is enough")
+    both_sides: bool = Field(default=False, description="search also what good's own branch saved since the fork point")
     simulations: list[Simulation] = Field(
         default=[], max_length=len(Simulation), description="what callgrind simulates"
     )
 
 
-class ComparisonRequest(BaseModel):
+class ComparisonRequest(Wanted):
     """A comparison to be started, as the arguments of `bisect compare`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
-
-    repository: str = Field(min_length=1, max_length=200, description="a name from /api/choices")
     versions: list[str] = Field(min_length=LEAST_SIDES, max_length=MOST_SIDES, description="the base first")
     tests: list[str] = Field(default=[], max_length=200)
     groups: list[str] = Field(default=[], max_length=50, description="of tests, as with --tests")
@@ -364,16 +363,6 @@ class ComparisonRequest(BaseModel):
         default=[], max_length=20, description="a row for each number of them; default: as the test says"
     )
     rounds: int = Field(default=ROUNDS, ge=2, le=MOST_ROUNDS)
-    settings: dict[str, str] = Field(default={}, description="parameters of the tests, as with --set")
-    toolchain: str | None = Field(default=None, max_length=100)
-    flags: str = Field(
-        default="pinned",
-        pattern=f"^({'|'.join(Flags)})$",
-        description="one set for all versions, or those of each release build",
-    )
-    counter: str | None = Field(
-        default=None, pattern=f"^({'|'.join(COUNTERS)})$", description="default: the host's best"
-    )
 
 
 class Started(Shape):

@@ -16,12 +16,18 @@ from cpubisect.base.sandbox.policy import Wish
 from cpubisect.commands import option
 from cpubisect.commands.shared import CANCELLED, INTERRUPTED, check_writable, on_cluster, pairs, put
 from cpubisect.report.comparing.form import TableForm
-from cpubisect.search.comparing.question import ALL, GROUP_WORDS, LEAST_SIDES, ROUNDS, numbers_of_clients
+from cpubisect.search.comparing.question import (
+    ALL,
+    GROUP_WORDS,
+    LEAST_SIDES,
+    MOST_ROUNDS,
+    ROUNDS,
+    numbers_of_clients,
+)
 
 if TYPE_CHECKING:
     from cpubisect.run.bench.orders import Executor
-
-MOST_ROUNDS = 100
+    from cpubisect.views.comparison import SideBySide
 
 ASKED = ("tests", "groups", "clients", "rounds", "repo", "engine", "given", "rows", "defaults", "counter", "toolchain",
          "flags", "matrix", "jobs", "unsafe_settings")  # fmt: skip
@@ -122,8 +128,7 @@ def compare_command(
 
         with executor_at(Home.open(), cluster, certificates) as executor:
             show = _measure(versions, resume, options, executor, queued=queued, quiet=quiet, sandbox=wish)
-        _print(show, wanted, output)
-        _check_compared(show)
+        _check_compared(_print(show, wanted, output))
     else:
         _print(show, wanted, output)
 
@@ -188,7 +193,8 @@ def _measure(
     return number
 
 
-def _print(number: int, form: TableForm, output: Path | None) -> None:
+def _print(number: int, form: TableForm, output: Path | None) -> "SideBySide":
+    """Print a comparison, or write it; what is known of it."""
     from cpubisect.records.comparisons import Comparisons
     from cpubisect.report.comparing.form import file_name, written
     from cpubisect.views.comparison import gather_comparison
@@ -196,18 +202,17 @@ def _print(number: int, form: TableForm, output: Path | None) -> None:
     told = gather_comparison(Comparisons.open(), number)
     content = written(told, form, coloured=output is None and sys.stdout.isatty() and "NO_COLOR" not in os.environ)
     put(content, output, lambda: file_name(told, form))
+    return told
 
 
-def _check_compared(number: int) -> None:
+def _check_compared(told: "SideBySide") -> None:
     """Ends the program with 1 if there was nothing to compare."""
-    from cpubisect.records.comparisons import Comparisons
-    from cpubisect.views.comparison import BUILT, gather_comparison
+    from cpubisect.views.comparison import BUILT
 
-    versions = gather_comparison(Comparisons.open(), number).versions
-    built = [version.name for version in versions if version.outcome == BUILT]
+    built = [version.name for version in told.versions if version.outcome == BUILT]
     if len(built) < LEAST_SIDES:
         which = f"only {built[0]}" if built else "no version"
-        click.echo(f"bisect: nothing could be compared: {which} was built, of {len(versions)}", err=True)
+        click.echo(f"bisect: nothing could be compared: {which} was built, of {len(told.versions)}", err=True)
         sys.exit(1)
 
 

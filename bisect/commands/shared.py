@@ -37,7 +37,8 @@ def something(_context: click.Context, _parameter: click.Parameter, value: str |
 
 def file(context: click.Context, parameter: click.Parameter, value: str | None) -> Path | None:
     """The callback of an option that names a file: the empty name would be the current directory."""
-    return Path(value) if something(context, parameter, value) is not None and value else None
+    found = something(context, parameter, value)
+    return Path(found) if found else None
 
 
 def finite(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:

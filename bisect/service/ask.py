@@ -202,8 +202,8 @@ def look_for_libraries(
     home: Home, matrix: Matrix, engine: Engine, history: History, commits: Iterable[str], executor: Executor
 ) -> None:
     """Raises LibraryMissing if one of some commits wants a library that can be had nowhere."""
+    places = HOST if executor.here else ()
     for sha in commits:
-        places = HOST if executor.here else ()
         libraries(matrix.libraries(engine), history.tree(sha), Shelf(home.libraries), places)
 
 

@@ -1,12 +1,11 @@
 """All bisections, a page at a time."""
 
-import math
-
 from cpubisect.records import queries
 from cpubisect.records.registry import Registry
 from cpubisect.views.totals import totals_of
 from cpubisect.web.models import Listed, Listing, WorkerState
 from cpubisect.web.views.overview import said
+from cpubisect.web.views.paging import place
 
 PER_PAGE = 100
 
@@ -15,8 +14,7 @@ def listing(registry: Registry, page: int) -> Listing:
     """One page of the list, the first one being 1; a number beyond the last page gives the last."""
     store = registry.store
     total = queries.count(store)
-    pages = max(1, math.ceil(total / PER_PAGE))
-    page = min(max(1, page), pages)
+    page, pages = place(total, page, PER_PAGE)
     rows = queries.headlines(store, PER_PAGE, (page - 1) * PER_PAGE)
     used = totals_of(store, rows)
     listed = []

@@ -1,10 +1,10 @@
 """The comparisons that there are, and the journal of one."""
 
-import math
 from dataclasses import dataclass
 
 from cpubisect.base.plain import Plain
 from cpubisect.records.comparisons import ComparisonRow, Comparisons
+from cpubisect.web.views.paging import place
 
 PER_PAGE = 50
 EVENTS_SHOWN = 12
@@ -35,8 +35,7 @@ class ListedComparisons(Plain):
 def comparisons_listed(comparisons: Comparisons, page: int = 1) -> ListedComparisons:
     """One page of the list, the first one being 1; a number beyond the last page gives the last."""
     rows = comparisons.all()
-    pages = max(1, math.ceil(len(rows) / PER_PAGE))
-    page = min(max(1, page), pages)
+    page, pages = place(len(rows), page, PER_PAGE)
     shown = rows[(page - 1) * PER_PAGE : page * PER_PAGE]
     return ListedComparisons(tuple(_listed(comparisons, row) for row in shown), len(rows), page, pages)
 

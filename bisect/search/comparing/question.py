@@ -17,6 +17,9 @@ ROUNDS = 5
 """Probes of each version and test by default: with 3, the 99 % interval of CPU time on a busy host of two cores went
 from a tenth to ten times (4 degrees of freedom, at best)."""
 
+MOST_ROUNDS = 100
+"""Probes of each version and test, at most."""
+
 COUNTED_ROUNDS = 3
 """Instructions are counted in the first so many rounds only: counts agree to a hundredth of a percent, the clock does
 not, and counting takes most of a probe."""
