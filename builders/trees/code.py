@@ -7,7 +7,8 @@ a wrong "different" costs one more measurement. So all that is loaded counts, by
   sections, which move with the symbol table and are not loaded;
 - in data, never among instructions: the commit's own sha in full or abbreviated to no less than seven digits, the
   release the recipe names, and dates and times of day that are those of the commit or lie within the build. Each must
-  stand as a whole word, and is replaced by as many bytes of filling.
+  stand as a whole word, and is replaced by as many bytes of filling. A time of day without its date must also end its
+  string: texts of MySQL's help name a hundred, and a build lasts long enough to meet one of them by chance.
 
 Why this cannot hide a change: nothing is moved or cut. In two files with equal digests every instruction, address,
 table and string is equal, but for words at the same places, each of which is its own commit's name, release or date.
@@ -37,9 +38,10 @@ _SEGMENT_FIELDS = ("p_type", "p_flags", "p_offset", "p_vaddr", "p_filesz", "p_me
 _DAY = rb"\d{4}-\d\d-\d\d"
 _CLOCK = rb"\d\d:\d\d:\d\d"
 _MONTH = rb"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_SPELLED = rb"%b [ \d]\d \d{4}" % _MONTH
 _MOMENT = re.compile(
-    rb"(?<![0-9A-Za-z])(?:(?P<moment>%b[ T]%b)|(?P<day>%b)|(?P<spelled>%b [ \d]\d \d{4})|(?P<clock>%b))(?![0-9A-Za-z])"
-    % (_DAY, _CLOCK, _DAY, _MONTH, _CLOCK)
+    rb"(?<![0-9A-Za-z])(?:(?P<moment>%b[ T]%b)|(?P<day>%b)|(?P<spelled_moment>%b %b)|(?P<spelled>%b)"
+    rb"|(?P<clock>%b(?=\n?(?:\0|\Z))))(?![0-9A-Za-z])" % (_DAY, _CLOCK, _DAY, _SPELLED, _CLOCK, _SPELLED, _CLOCK)
 )
 
 
@@ -122,6 +124,9 @@ class _Masks:
     def _holds(self, span: Span, kind: str, text: str) -> bool:
         if kind == "moment":
             return span.holds_moment(datetime.fromisoformat(text))
+        if kind == "spelled_moment":
+            day, _, clock = text.rpartition(" ")
+            return span.holds_moment(datetime.combine(_spelled(day), time.fromisoformat(clock)))
         if kind == "day":
             return span.holds_day(date.fromisoformat(text))
         if kind == "spelled":

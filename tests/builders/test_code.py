@@ -170,6 +170,26 @@ def test_what_a_span_holds_it_holds_in_all_its_parts(first: datetime, length: ti
         assert span.first.date() != span.last.date() or span.holds_clock(moment.time())
 
 
+@pytest.mark.parametrize(
+    ("text", "stamp"),
+    [
+        (r"mysql> SELECT MAKETIME(12,15,30);\n        -> \'12:15:30\'\n", False),
+        ("from 12:15:30 to 12:15:31 and on", False),
+        ("12:15:30", True),
+        ("built at 12:15:30", True),
+        (r"built at 12:15:30\n", True),
+        ("built May  1 2023 12:15:30, alone", True),
+    ],
+)
+def test_a_time_of_day_within_a_text_is_no_stamp_of_a_build_that_ran_then(clone: Clone, text: str, stamp: bool) -> None:
+    built = clone.build(stamp_cc=TREE["stamp.cc"].replace("__TIME__", f'"{text}"'))
+    assert built.output is not None
+    then = Span(datetime(2023, 5, 1, 12, 13), datetime(2023, 5, 1, 12, 18))
+    later = Span(datetime(2023, 5, 1, 14, 0), datetime(2023, 5, 1, 14, 5))
+    digests = {code_digest(built.output, built.recipe, [span]) for span in (then, later)}
+    assert len(digests) == (2 if stamp else 1)
+
+
 def test_a_tree_tells_the_dates_of_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_AUTHOR_DATE", "2021-03-04T05:06:07+0930")
     monkeypatch.setenv("GIT_COMMITTER_DATE", "2022-11-21T23:59:59Z")
