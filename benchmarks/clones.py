@@ -1,6 +1,6 @@
 """What a partial clone saves: `python benchmarks/clones.py REPOSITORY GOOD [COMMIT ...] BAD`.
 
-A whole clone of branches and tags, as `history/mirrors.py` makes it, and one with `--filter=blob:none` are made over
+A whole clone of branches and tags, and one with `--filter=blob:none`, as `history/mirrors.py` makes it, are made over
 file:// of a server that borrows the objects of REPOSITORY, which is only read. Then a bisection reads in each what it
 would of its history: both ends, the candidates and their classes; the tree of each commit that it builds, ends first;
 the diffs of all candidates, which the suspects are known by; and the changes of BAD as if it were the culprit. Prints a

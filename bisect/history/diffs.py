@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from cpubisect.history.repository import GitError, Repository
@@ -72,12 +73,17 @@ def source_diffs(repository: Repository, commits: Sequence[tuple[str, str]]) -> 
     A commit whose blobs cannot be read, as in a partial clone, or that changes nearly all files there are comes with
     its files and without lines. Raises GitError if even the trees cannot be read.
     """
+    changed = {
+        sha: {path: versions for path, versions in paths.items() if path.endswith(ENDINGS)}
+        for sha, paths in changed_versions(repository, commits)
+    }
+    with suppress(GitError):
+        repository.provide(
+            blob for paths in changed.values() for versions in paths.values() for blob in versions if blob
+        )
+    files = {sha: tuple(_readable(path) for path in paths) for sha, paths in changed.items()}
     for first in range(0, len(commits), _PATCHES_AT_ONCE):
         some = commits[first : first + _PATCHES_AT_ONCE]
-        files = {
-            sha: tuple(_readable(path) for path in paths if path.endswith(ENDINGS))
-            for sha, paths in changed_paths(repository, some)
-        }
         lines = _lines(repository, [pair for pair in some if files[pair[0]]], files)
         for sha, _ in some:
             yield Diff(sha, files[sha], lines.get(sha, ()))
@@ -146,8 +152,10 @@ def variable_definitions(repository: Repository, sha: str, names: Iterable[str])
     for name in names:
         short = name.partition("_")[2] or name
         rows = repository.text(
-            *("grep", "-I", "-n", "-z", "--full-name", "-F", "-e", f'"{name}"', "-e", f"({short},", sha),
+            *("grep", "-I", "-n", "-z", "--full-name", "-F", "-e", f'"{name}"', "-e", f"({short},", sha, "--"),
+            *(f"*{ending}" for ending in ENDINGS),
             or_nothing=True,
+            patterns=True,
         )
         hits = [row.split("\0", 2) for row in rows.splitlines() if row.count("\0") >= 2]
         places = [(path.partition(":")[2], int(number)) for path, number, _ in hits]
@@ -157,11 +165,10 @@ def variable_definitions(repository: Repository, sha: str, names: Iterable[str])
         )
         words, files = {name}, set()
         for path, number in places:
-            if path.endswith(ENDINGS):
-                statement = _statement(repository.text("cat-file", "blob", f"{sha}:{path}").split("\n"), number)
-                if first.match(statement):
-                    words |= _identifiers(statement)
-                    files.add(path)
+            statement = _statement(repository.text("cat-file", "blob", f"{sha}:{path}").split("\n"), number)
+            if first.match(statement):
+                words |= _identifiers(statement)
+                files.add(path)
         found[name] = Definition(frozenset(words), frozenset(files))
     return found
 

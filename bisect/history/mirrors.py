@@ -33,8 +33,9 @@ def is_url(name: str) -> bool:
 def mirror_of(home: Home, url: str, progress: Callable[[str], None] = lambda text: None) -> Path:
     """Our clone of a URL: made if it is not there yet, which tells its progress. Raises UserError if it can't be.
 
-    It has all branches and tags, and nothing else: pull requests are most of the refs of a public repository, and their
-    commits are in no range.
+    It has the commits and directories of all branches and tags, and nothing else: pull requests are most of the refs of
+    a public repository, and their commits are in no range; files' contents are fetched when they are read, but for a
+    server that only sends all (docs/architecture.md, "Whole or partial").
     """
     target = mirror_path(home, url)
     with wait_for(target.with_suffix(".lock")):
@@ -56,7 +57,7 @@ def mirror_of(home: Home, url: str, progress: Callable[[str], None] = lambda tex
 
 def _clone(url: str, target: Path, progress: Callable[[str], None]) -> Finished:
     """Clone, telling what git says of how far it is."""
-    words = ["git", "-c", "core.hooksPath=/dev/null", "clone", "--bare", "--progress"]
+    words = ["git", "-c", "core.hooksPath=/dev/null", "clone", "--bare", "--progress", "--filter=blob:none"]
     words += ["--", url, str(target)]
     told = ""
     with tempfile.TemporaryFile() as output, Guarded(words, env=mirror_environment(), output=output) as child:

@@ -91,6 +91,7 @@ class VersionReader:
         by_blob: dict[str, list[VersionFile]] = {}
         for file, blob in wanted:
             by_blob.setdefault(blob, []).append(file)
+        self._repository.provide(by_blob)
         for blob, content in self._repository.blobs(by_blob):
             text = content.decode(errors="replace")
             for file in by_blob[blob]:

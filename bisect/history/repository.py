@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_PATTERNS = {"GIT_LITERAL_PATHSPECS": "0"}
 
 
 class GitError(UserError):
@@ -47,20 +48,23 @@ class Repository:
         """What the clone is known by; see `Clone.identity`."""
         return self._clone.identity
 
-    def run(self, *arguments: str, stdin: Iterable[str] = (), or_nothing: bool = False) -> bytes:
-        """The output of one git command, fed the lines of `stdin`.
+    def run(
+        self, *arguments: str, stdin: Iterable[str] = (), or_nothing: bool = False, patterns: bool = False
+    ) -> bytes:
+        """The output of one git command, fed the lines of `stdin`; paths among the arguments are taken as they are, or
+        with `patterns` as what names may look like (`*.cc`).
 
         Raises GitError if it fails; with `or_nothing`, status 1 is no failure: `grep`, `merge-base` and `config` so say
         that they found nothing.
         """
-        status, output, error = self._execute(arguments, stdin)
+        status, output, error = self._execute(arguments, stdin, _PATTERNS if patterns else None)
         if status != 0 and not (or_nothing and status == 1):
             raise self._failure(arguments, status, error)
         return output
 
-    def text(self, *arguments: str, stdin: Iterable[str] = (), or_nothing: bool = False) -> str:
+    def text(self, *arguments: str, stdin: Iterable[str] = (), or_nothing: bool = False, patterns: bool = False) -> str:
         """`run`, decoded; bytes that are not UTF-8 become U+FFFD."""
-        return self.run(*arguments, stdin=stdin, or_nothing=or_nothing).decode(errors="replace")
+        return self.run(*arguments, stdin=stdin, or_nothing=or_nothing, patterns=patterns).decode(errors="replace")
 
     def succeeds(self, *arguments: str) -> bool:
         """Whether a git command that answers by its status (0 or 1) says yes; raises GitError for other ends."""
@@ -115,6 +119,19 @@ class Repository:
             ) from error
         finally:
             self._git.clear_cache()
+
+    def provide(self, blobs: Iterable[str]) -> None:
+        """Have these blobs at hand before they are read: what a partial clone lacks is fetched into it in one go, where
+        git itself would ask for one at a time, or for those of one commit.
+
+        Raises GitError if they cannot be fetched.
+        """
+        if self._clone.promisor is None or len(wanted := set(blobs)) < 2:
+            return
+        listing = ("--batch-all-objects", "--unordered", "--buffer", "--batch-check=%(objectname)")
+        if missing := wanted.difference(self.text("cat-file", *listing).split()):
+            plainly = ("--quiet", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no", "--filter=blob:none")
+            self.run("fetch", *plainly, "--stdin", "origin", stdin=sorted(missing))
 
     def is_dirty(self) -> bool:
         """Whether tracked files of the working tree differ from HEAD; False for a bare repository.

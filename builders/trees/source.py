@@ -169,7 +169,7 @@ def checked_out(repository: Path, commit: str, directory: Path, unread: Sequence
 
     What is in the directories `unread` (`/mysql-test/suite/`) is not written, and need not be in the clone. What a
     killed process left there is removed by the next call. Raises UserError if the repository does not have the commit,
-    CommandFailed if git fails, and OSError where the disk is full.
+    or cannot get its files now, CommandFailed if git fails, and OSError where the disk is full.
     """
     clone, full = _borrowable(repository, commit, unread)
     remove_leftovers(directory)
@@ -233,5 +233,10 @@ def _borrowable(repository: Path, commit: str, unread: Sequence[str]) -> tuple[C
             # A partial clone lacks file contents: a full diff makes it fetch those of this commit in one go.
             wanted = (".", *(f":(top,exclude){one.strip('/')}" for one in unread)) if unread else ()
             words = ("diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--shortstat")
-            ask(*_PATTERNS, *words, _EMPTY_TREE[clone.object_format], full, "--", *wanted)
+            there = ask(*_PATTERNS, *words, _EMPTY_TREE[clone.object_format], full, "--", *wanted)
+            if there is None and ask("ls-remote", "--quiet", "origin", "HEAD") is None:
+                raise UserError(
+                    f"{repository} lacks files of {commit[:12]}, and where it was cloned from does not answer",
+                    "go on when it can be reached, or name a whole clone with --repo",
+                )
     return clone, full

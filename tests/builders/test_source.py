@@ -121,6 +121,17 @@ def test_partial_clones_fetch_what_they_lack(clone: Path, tmp_path: Path) -> Non
         assert tree.read("util/names.cc") == GOOD["util/names.cc"]
 
 
+def test_a_partial_clone_that_cannot_fetch_says_so_and_blames_no_commit(clone: Path, tmp_path: Path) -> None:
+    git(clone, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "--quiet", "--bare", "--filter=blob:none", f"file://{clone}", "partial")
+    clone.rename(tmp_path / "away")
+    with (
+        pytest.raises(UserError, match="lacks files of HEAD, and where it was cloned from does not answer"),
+        checked_out(tmp_path / "partial", "HEAD", tmp_path / "trees"),
+    ):
+        pass
+
+
 def test_worktrees_and_sparse_clones_will_do(clone: Path, tmp_path: Path) -> None:
     git(clone, "worktree", "add", "--quiet", "--detach", str(tmp_path / "beside"))
     git(tmp_path / "beside", "sparse-checkout", "set", "util")

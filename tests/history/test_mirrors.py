@@ -7,6 +7,7 @@ from repositories import Story, git
 
 from cpubisect.base.errors import UserError
 from cpubisect.base.home import Home
+from cpubisect.builders.trees.source import checked_out
 from cpubisect.history import mirrors
 from cpubisect.history.mirrors import mirror_of, refresh
 
@@ -39,6 +40,23 @@ def test_a_mirror_has_branches_and_tags_and_no_pull_requests(home: Home, origin:
     branch = git(origin, "symbolic-ref", "HEAD").strip()
     assert refs(clone) == {branch, "refs/tags/v1"}
     assert mirror_of(home, url) == clone
+
+
+def test_a_mirror_has_contents_only_of_what_was_read(home: Home, origin: Path, tmp_path: Path) -> None:
+    for name in ("allowFilter", "allowAnySHA1InWant"):
+        git(origin, "config", f"uploadpack.{name}", "true")
+    clone = mirror_of(home, f"file://{origin}")
+
+    def contents() -> int:
+        return git(clone, "cat-file", "--batch-all-objects", "--batch-check=%(objecttype)").split().count("blob")
+
+    assert contents() == 0
+    with checked_out(clone, "v1", tmp_path / "trees") as tree:
+        assert tree.read("a.c") == "0\n"
+    assert contents() == 1
+    git(origin, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty", "-m", "more")
+    refresh(home, f"file://{origin}")
+    assert contents() == 1
 
 
 def test_a_refresh_brings_new_branches_and_tags_and_drops_old_ones(home: Home, origin: Path) -> None:

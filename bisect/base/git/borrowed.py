@@ -30,6 +30,7 @@ _OWN = """\
 	auto = false
 [fetch]
 	recurseSubmodules = false
+	negotiationAlgorithm = noop
 [log]
 	showSignature = false
 [i18n]
