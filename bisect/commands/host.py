@@ -32,8 +32,12 @@ def tests(engine: str | None, matrix: Path | None, as_json: bool) -> None:
         }  # fmt: skip
         click.echo(json.dumps(plain, indent=2))
         return
+    alike: dict[tuple[tuple[str, str, str], ...], list[str]] = {}
     for name, listed in found.items():
-        click.echo(name)
+        alike.setdefault(tuple((test.group, test.name, test.summary) for test in listed), []).append(name)
+    for names in alike.values():
+        listed = found[names[0]]
+        click.echo(", ".join(names))
         for group in dict.fromkeys(test.group for test in listed):
             click.echo(f"  {group}")
             for test in (t for t in listed if t.group == group):

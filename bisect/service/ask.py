@@ -170,7 +170,8 @@ def _url(matrix: Matrix, repo: str | None, named: str | None, tests: Sequence[st
             engines = engines_with(name, engines)
         if not engines:
             raise UserError(f"no engine has a test {names}", "`bisect tests` lists them all")
-        if len(engines) > 1:
+        # Forks have the tests of what they are forks of, which stands first.
+        if len({engine.workload for engine in engines}) > 1:
             raise UserError(f"{' and '.join(e.name for e in engines)} have a test {names}", "say which with --engine")
         engine = engines[0]
     if not engine.repository:

@@ -20,7 +20,7 @@ _GCC_SOURCE = re.compile(r"\s*\d+ \| (?P<code>.*)")
 _NUMBERS = re.compile(r":\d+(?::\d+)?:")
 _FAILURES = re.compile(r"(^|\s)(fatal )?error:|undefined reference to|multiple definition of|No rule to make target")
 _CMAKE = re.compile(r"CMake Error")
-_LAST_RESORT = re.compile(r"^(g?make|ninja)\b.*(\*\*\*|stopped|error)")
+_LAST_RESORT = re.compile(r"^(g?make|ninja)\b.*(\*\*\*|stopped|error)|^FAILED: ")
 
 _OUT_OF_DISK = re.compile(r"No space left on device|ENOSPC|Disk quota exceeded")
 _OUT_OF_MEMORY = re.compile(
@@ -150,7 +150,8 @@ class _Draft:
 
 
 def first_error(output: str) -> str:
-    """The line that says why a build failed: its first error, else make's last word, else the last line; may be empty.
+    """The line that says why a build failed: its first error, else make's last word or the first step that ninja
+    says failed, else the last line; may be empty.
 
     A CMake error comes with the first line of its explanation.
     """

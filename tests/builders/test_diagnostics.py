@@ -165,6 +165,10 @@ def test_standard_headers(name: str, cxx: str | None, c: str | None) -> None:
             "a.cc:(.text+0x5): undefined reference to 'g'",
         ),
         (
+            "[2/9] Generating a.h\nFAILED: strings/a.h \ncd strings && ./dump all.txt >a.h\nninja: build stopped\n",
+            "FAILED: strings/a.h",
+        ),
+        (
             "sh: 1: no-such-program: not found\nmake: *** [Makefile:2: x] Error 127\n",
             "make: *** [Makefile:2: x] Error 127",
         ),

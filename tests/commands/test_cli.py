@@ -335,6 +335,8 @@ def test_tests_are_listed_with_their_groups() -> None:
     assert {"point-query", "scan", "read-write", "insert"} <= {test["name"] for test in found["mysql"]}
     assert {"readrandom", "seekrandom", "mergerandom"} <= {test["name"] for test in found["rocksdb"]}
     assert all(test["group"] and test["summary"] for tests in found.values() for test in tests)
+    assert [test["name"] for test in found["mariadb"]] == [test["name"] for test in found["mysql"]]
+    assert "\nmysql, mariadb\n" in bisect("tests").output
 
 
 def test_doctor_tells_each_gap_with_its_fix(home: Path) -> None:

@@ -12,8 +12,10 @@ from small_bisections import begun, cost, history, tree
 
 from cpubisect.base.engine import Engine
 from cpubisect.base.errors import UserError
+from cpubisect.base.home import Home
 from cpubisect.builders.catalog import builder_of, screening_builder_named
 from cpubisect.builders.recipes.matrix import Matrix
+from cpubisect.service.ask import opened
 from cpubisect.service.doctor import diagnose
 from cpubisect.workloads.catalog import workload_of
 
@@ -37,6 +39,24 @@ def test_a_branch_is_taken_as_it_is_today_or_as_it_was_if_nothing_can_be_fetched
     shutil.rmtree(origin)
     assert asked() == newest
     assert "branches are taken as they were when they were fetched last" in told[-1]
+
+
+def test_tests_that_a_fork_has_too_are_taken_to_what_it_is_a_fork_of(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cloned: list[str] = []
+
+    def refuse(home: Home, url: str, progress: Callable[[str], None]) -> Path:
+        cloned.append(url)
+        raise UserError("no network", "")
+
+    monkeypatch.setattr("cpubisect.service.ask.mirror_of", refuse)
+    for named in (None, "mariadb"):
+        with pytest.raises(UserError, match="no network"):
+            opened(Home.open(), Matrix.load(), None, named, ["point-query", "scan"], lambda event: None)
+    assert cloned == [Matrix.load().engine(name).repository for name in ("mysql", "mariadb")]
+    with pytest.raises(UserError, match="no engine has a test"):
+        opened(Home.open(), Matrix.load(), None, None, ["point-query", "seekrandom"], lambda event: None)
 
 
 def test_a_program_that_every_build_runs_is_missed_before_the_first(

@@ -1,10 +1,12 @@
 """The named MySQL tests: which script sends which statements, in the groups of the sysbench microbenchmarks."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from cpubisect.workloads.mysql.insert_benchmark import INSERT_BENCHMARK
 from cpubisect.workloads.mysql.script import WRITE, Script, define
 from cpubisect.workloads.probe import Test
+from cpubisect.workloads.repeatability import spread_percent
 
 POINT = "point queries"
 RANGE = "range queries without aggregation"
@@ -169,4 +171,8 @@ _WRITE_TESTS = (
 SCRIPTS: Mapping[str, Script] = {
     one.test.name: one for one in (*_POINT_TESTS, *_RANGE_TESTS, *_AGGREGATE_TESTS, *_WRITE_TESTS, *INSERT_BENCHMARK)
 }
-TESTS: tuple[Test, ...] = tuple(one.test for one in SCRIPTS.values())
+TESTS: tuple[Test, ...] = tuple(
+    replace(one.test, engine=engine, spread_percent=spread_percent(engine, name))
+    for engine in ("mysql", "mariadb")
+    for name, one in SCRIPTS.items()
+)
