@@ -93,9 +93,14 @@ class Comparisons(Lifecycle):
             raise Missing(f"there is no comparison {number}", "`bisect compare --list` shows them all")
         return _read(rows[0])
 
-    def all(self) -> list[ComparisonRow]:
-        """All comparisons, the newest first."""
-        return [_read(row) for row in self.store.read(f"SELECT {_ROW} FROM comparisons ORDER BY id DESC")]
+    def all(self, skipped: int = 0, most: int = LARGEST_ID) -> list[ComparisonRow]:
+        """The comparisons, the newest first: so many at `most` after those `skipped`."""
+        query = f"SELECT {_ROW} FROM comparisons ORDER BY id DESC LIMIT ? OFFSET ?"
+        return [_read(row) for row in self.store.read(query, most, skipped)]
+
+    def count(self) -> int:
+        """How many comparisons there are."""
+        return int(self.store.read("SELECT count(*) AS total FROM comparisons")[0]["total"])
 
     def newest(self) -> int | None:
         """The newest comparison's id, None if there is none."""

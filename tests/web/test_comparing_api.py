@@ -48,19 +48,22 @@ def test_the_api_says_the_same_as_the_file(browser: FlaskClient) -> None:
 
 
 def test_comparisons_are_listed_page_by_page(
-    browser: FlaskClient, compared: Compared, monkeypatch: pytest.MonkeyPatch
+    browser: FlaskClient, compared: Compared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = answered(browser, EVERY)
     assert [(one["id"], one["versions"]) for one in data["comparisons"]] == [(1, compared.shas)]
     assert browser.get(EVERY, query_string={"page": "x"}).status_code == 422
     assert "/comparisons/1" in browser.get("/comparisons").text
-    comparisons = Comparisons.of(Home(compared.home))
-    row = comparisons.row(1)
-    monkeypatch.setattr(Comparisons, "all", lambda self: [row] * 3)
+    home = Home(tmp_path / "home")
+    shutil.copytree(compared.home, home.root, ignore=shutil.ignore_patterns("ccache"))
+    comparisons = Comparisons.of(home)
+    for _ in range(2):
+        comparisons.add(comparisons.row(1).asked, {}, queued=True)
     monkeypatch.setattr(side_by_side, "PER_PAGE", 2)
     pages = [side_by_side.comparisons_listed(comparisons, page) for page in (0, 1, 2, 3)]
-    assert [(one.page, len(one.comparisons)) for one in pages] == [(1, 2), (1, 2), (2, 1), (2, 1)]
-    assert "page 2 of 2" in browser.get("/comparisons?page=2").text
+    assert [[one.id for one in page.comparisons] for page in pages] == [[3, 2], [3, 2], [1], [1]]
+    assert {(page.total, page.pages) for page in pages} == {(3, 2)}
+    assert "page 2 of 2" in application(home.root).test_client().get("/comparisons?page=2").text
 
 
 def test_a_cell_has_its_probes_and_the_bisection_to_ask_for(browser: FlaskClient, compared: Compared) -> None:

@@ -34,10 +34,10 @@ class ListedComparisons(Plain):
 
 def comparisons_listed(comparisons: Comparisons, page: int = 1) -> ListedComparisons:
     """One page of the list, the first one being 1; a number beyond the last page gives the last."""
-    rows = comparisons.all()
-    page, pages = place(len(rows), page, PER_PAGE)
-    shown = rows[(page - 1) * PER_PAGE : page * PER_PAGE]
-    return ListedComparisons(tuple(_listed(comparisons, row) for row in shown), len(rows), page, pages)
+    total = comparisons.count()
+    page, pages = place(total, page, PER_PAGE)
+    shown = comparisons.all((page - 1) * PER_PAGE, PER_PAGE)
+    return ListedComparisons(tuple(_listed(comparisons, row) for row in shown), total, page, pages)
 
 
 def _listed(comparisons: Comparisons, row: ComparisonRow) -> ListedComparison:
