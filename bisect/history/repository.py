@@ -23,6 +23,11 @@ class GitError(UserError):
     """git itself failed on a repository: damaged objects, a partial clone whose remote is away, an old git."""
 
 
+class Unreachable(GitError):
+    """A partial clone lacks what was asked for, and nothing can be fetched from where it was cloned: that says nothing
+    of a commit."""
+
+
 class Repository:
     """One clone, bare or not, a worktree or a mirror; only read.
 
@@ -54,8 +59,8 @@ class Repository:
         """The output of one git command, fed the lines of `stdin`; paths among the arguments are taken as they are, or
         with `patterns` as what names may look like (`*.cc`).
 
-        Raises GitError if it fails; with `or_nothing`, status 1 is no failure: `grep`, `merge-base` and `config` so say
-        that they found nothing.
+        Raises GitError if it fails, Unreachable if nothing can be fetched; with `or_nothing`, status 1
+        is no failure: `grep`, `merge-base` and `config` so say that they found nothing.
         """
         status, output, error = self._execute(arguments, stdin, _PATTERNS if patterns else None)
         if status != 0 and not (or_nothing and status == 1):
@@ -107,13 +112,14 @@ class Repository:
     def blobs(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         """The content of each blob, in the order asked for, one in memory at a time.
 
-        Raises GitError if one cannot be had, as in a partial clone whose remote is away.
+        Raises GitError if one cannot be had, Unreachable in a partial clone whose remote is away.
         """
         try:
             for blob in ids:
                 *_, content = self._git.get_object_data(blob)
                 yield blob, content
         except (ValueError, OSError) as error:
+            self._check_reach()
             raise GitError(
                 f"blob {blob} cannot be read in {self.path}", "run `git fsck` or `git fetch` in it"
             ) from error
@@ -149,7 +155,17 @@ class Repository:
             raise self._failure(words, status, error)
         return bool(output)
 
+    def _check_reach(self) -> None:
+        """Raises Unreachable where that is why something could not be read."""
+        if self._clone.promisor is not None and self._execute(("ls-remote", "--quiet", "origin", "HEAD"), ())[0] != 0:
+            raise Unreachable(
+                f"{self.path} lacks what was asked for, and nothing can be fetched from where it was cloned",
+                "go on when that can be reached, or name a whole clone with --repo",
+            )
+
     def _failure(self, arguments: tuple[str, ...], status: int, error: bytes) -> GitError:
+        """Why a command failed; raises Unreachable in place of returning that."""
+        self._check_reach()
         lines = error.decode(errors="replace").strip().splitlines() or [f"status {status}"]
         return GitError(f"git {arguments[0]} failed in {self.path}", lines[-1])
 

@@ -236,7 +236,7 @@ def _borrowable(repository: Path, commit: str, unread: Sequence[str]) -> tuple[C
             there = ask(*_PATTERNS, *words, _EMPTY_TREE[clone.object_format], full, "--", *wanted)
             if there is None and ask("ls-remote", "--quiet", "origin", "HEAD") is None:
                 raise UserError(
-                    f"{repository} lacks files of {commit[:12]}, and where it was cloned from does not answer",
-                    "go on when it can be reached, or name a whole clone with --repo",
+                    f"{repository} lacks files of {commit[:12]}, and nothing can be fetched from where it was cloned",
+                    "go on when that can be reached, or name a whole clone with --repo",
                 )
     return clone, full

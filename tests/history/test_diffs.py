@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from repositories import Story, git
+from repositories import Story, git, partial_clone
 
 from cpubisect.history import diffs
 from cpubisect.history.diffs import (
@@ -110,15 +110,6 @@ def test_a_missing_blob_costs_only_the_lines_of_its_commit(written: tuple[Reposi
     assert "+--x;" in fourth.lines
 
 
-def partial_clone(origin: Path) -> Path:
-    """A clone of the branches without files' contents, which it can fetch."""
-    for name in ("allowFilter", "allowAnySHA1InWant"):
-        git(origin, "config", f"uploadpack.{name}", "true")
-    clone = origin.with_name("partial.git")
-    git(origin.parent, "clone", "--quiet", "--bare", "--filter=blob:none", origin.as_uri(), str(clone))
-    return clone
-
-
 def blobs_in(clone: Path) -> int:
     return git(clone, "cat-file", "--batch-all-objects", "--batch-check=%(objecttype)").split().count("blob")
 
@@ -128,7 +119,7 @@ def test_a_partial_clone_is_given_the_contents_of_all_commits_in_one_go(tmp_path
     for number in range(1, 8):
         story.commit({f"{number % 3}.cc": f"int number_{number};\n", "large.dat": f"{number}"})
     shas = story.write(tmp_path / "story")
-    clone = partial_clone(tmp_path / "story")
+    clone = partial_clone(tmp_path / "story", tmp_path / "partial.git")
     before = git(clone, "config", "--list"), git(clone, "for-each-ref")
     pairs = [(shas[number], shas[number - 1]) for number in range(2, 8)]
     found = list(source_diffs(Repository(clone), pairs))
@@ -146,7 +137,7 @@ def test_a_partial_clone_whose_origin_is_gone_tells_files_without_lines(tmp_path
     for number in (1, 2):
         story.commit({"a.cc": f"int number_{number};\n"})
     shas = story.write(tmp_path / "story")
-    clone = partial_clone(tmp_path / "story")
+    clone = partial_clone(tmp_path / "story", tmp_path / "partial.git")
     (tmp_path / "story").rename(tmp_path / "gone")
     found = list(source_diffs(Repository(clone), [(shas[2], shas[1])]))
     assert [(diff.files, list(diff.lines)) for diff in found] == [(("a.cc",), [])]
@@ -156,7 +147,7 @@ def test_only_sources_of_a_partial_clone_are_read_for_a_variable(tmp_path: Path)
     story = Story()
     story.commit({"sql/sys_vars.cc": 'static Sys_var x(\n"tree_depth", depth);\n', "mysql-test/a.test": "tree_depth\n"})
     shas = story.write(tmp_path / "story")
-    clone = partial_clone(tmp_path / "story")
+    clone = partial_clone(tmp_path / "story", tmp_path / "partial.git")
     found = variable_definitions(Repository(clone), shas[1], ["tree_depth"])
     assert found["tree_depth"].files == {"sql/sys_vars.cc"}
     assert blobs_in(clone) == 1

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from repositories import MYSQL, Story, git, mysql_version
+from repositories import MYSQL, Story, allow_partial, git, mysql_version
 
 from cpubisect.base.errors import UserError
 from cpubisect.base.git.borrowed import borrow
@@ -98,8 +98,7 @@ def test_a_trap_is_sprung_by_plain_git(tmp_path: Path) -> None:
 @pytest.mark.parametrize("bare", [False, True])
 def test_a_partial_clone_fetches_without_what_its_configuration_names(tmp_path: Path, bare: bool) -> None:
     origin, shas = clone_of_three(tmp_path)
-    for name in ("allowFilter", "allowAnySHA1InWant"):
-        git(origin, "config", f"uploadpack.{name}", "true")
+    allow_partial(origin)
     partial = tmp_path / "partial"
     options = ["--bare"] if bare else ["--no-checkout"]
     git(tmp_path, "clone", "--quiet", *options, "--filter=blob:none", origin.as_uri(), str(partial))
@@ -121,7 +120,7 @@ def test_an_address_that_names_a_program_is_not_fetched_from(tmp_path: Path, url
     git(tmp_path, "clone", "--quiet", "--bare", "--filter=blob:none", origin.as_uri(), str(partial))
     git(partial, "config", "remote.origin.url", url.format(trap=trap(tmp_path)))
     git(partial, "config", "protocol.ext.allow", "always")
-    with pytest.raises(UserError, match=r"cannot be read|failed in|git fetch"):
+    with pytest.raises(UserError, match="nothing can be fetched"):
         History(partial, MYSQL).version_at(shas[2])
     assert not (tmp_path / SPRUNG).exists()
 

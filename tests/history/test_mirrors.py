@@ -3,7 +3,7 @@ from pathlib import Path
 from shutil import which
 
 import pytest
-from repositories import Story, git
+from repositories import Story, allow_partial, git
 
 from cpubisect.base.errors import UserError
 from cpubisect.base.home import Home
@@ -43,8 +43,7 @@ def test_a_mirror_has_branches_and_tags_and_no_pull_requests(home: Home, origin:
 
 
 def test_a_mirror_has_contents_only_of_what_was_read(home: Home, origin: Path, tmp_path: Path) -> None:
-    for name in ("allowFilter", "allowAnySHA1InWant"):
-        git(origin, "config", f"uploadpack.{name}", "true")
+    allow_partial(origin)
     clone = mirror_of(home, f"file://{origin}")
 
     def contents() -> int:

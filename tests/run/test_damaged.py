@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from repositories import partial_clone
 from small_bisections import begun, briefly, cost, history, tree
 
 from cpubisect.base.errors import UserError
@@ -151,3 +152,16 @@ def test_a_build_that_is_another_program_when_it_is_made_anew_is_measured_anew(h
     assert "measures it anew" in caught.value.hint
     assert len(again(lab).probes(shas[2], Purpose.SEARCH, 1)) == 1
     assert len(lab.store.probes(lab.bisection)) == 2
+
+
+def test_a_partial_clone_that_cannot_fetch_ends_the_run_and_costs_no_commit(home: Path, tmp_path: Path) -> None:
+    shas = history(tree(1000), cost(3000)).write(tmp_path / "kv")
+    partial_clone(tmp_path / "kv", tmp_path / "partial")
+    registry, bisection = begun(tmp_path / "partial", shas[1])
+    lab = lab_of(registry, bisection, quiet)
+    (tmp_path / "kv").rename(tmp_path / "away")
+    for _ in range(2):
+        with pytest.raises(UserError, match="nothing can be fetched"):
+            lab.build(shas[2])
+    (tmp_path / "away").rename(tmp_path / "kv")
+    assert lab.build(shas[2]).outcome == Outcome.BUILT

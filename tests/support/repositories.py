@@ -52,6 +52,19 @@ def git(path: Path, *arguments: str, stdin: bytes = b"") -> str:
     return done.stdout.decode(errors="replace").strip()
 
 
+def allow_partial(origin: Path) -> None:
+    """Have a repository answer those who ask for parts of it."""
+    for name in ("allowFilter", "allowAnySHA1InWant"):
+        git(origin, "config", f"uploadpack.{name}", "true")
+
+
+def partial_clone(origin: Path, target: Path) -> Path:
+    """A bare clone without files' contents, which it can fetch."""
+    allow_partial(origin)
+    git(origin.parent, "clone", "--quiet", "--bare", "--filter=blob:none", origin.as_uri(), str(target))
+    return target
+
+
 def mysql_version(version: str) -> dict[str, str]:
     """The version file of MySQL from 5.5.8 on."""
     major, minor, patch = version.split(".")

@@ -20,6 +20,7 @@ from cpubisect.builders.libraries import HOST, libraries
 from cpubisect.builders.recipes.matrix import Matrix
 from cpubisect.builders.shelf import LibraryMissing, Shelf
 from cpubisect.history.history import History
+from cpubisect.history.repository import Unreachable
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.store import BuildRow, Store
@@ -118,12 +119,12 @@ class Bench:
 
     def find_or_make(self, sha: str) -> BuildRow:
         """The build of a commit that is kept of this clone, one that was begun, or one made now; raises Unobservable if
-        there is no recipe, UserError if this host lacks a library."""
+        there is no recipe, UserError if this host lacks a library or a partial clone cannot fetch now."""
         if sha in self.received:
             return self.received.pop(sha)
         try:
             recipe = self.recipe(sha)
-        except LibraryMissing:
+        except (LibraryMissing, Unreachable):
             raise
         except UserError as reason:
             raise Unobservable(reason.problem) from reason
