@@ -1,15 +1,17 @@
 """Takes the pictures of every page for the docs, in a real browser, from a running `bisect serve`.
 
-    python scripts/screenshots.py http://127.0.0.1:8000 ID docs/screenshots
+    python scripts/screenshots.py http://127.0.0.1:8000 ID docs/screenshots [--comparison ID]
 
-ID is a finished bisection with a culprit. Pages are taken 1280 and 400 pixels wide, the bisection in the dark as well.
+ID is a finished bisection with a culprit. The pages of comparisons are taken only if one that has values is given. All
+are taken 1280 and 400 pixels wide, the bisection in the dark as well.
 """
 
+import argparse
 import json
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 from urllib.request import urlopen
 
 from selenium import webdriver
@@ -41,6 +43,25 @@ def pages(address: str, bisection: str) -> Iterator[tuple[str, str]]:
     yield "start", "/start"
 
 
+def comparison_pages(address: str, comparison: str) -> Iterator[tuple[str, str]]:
+    """Name and path of each page of comparisons; the cell is the one that differs most from 1."""
+    with urlopen(f"{address}/api/comparisons/{comparison}") as answer:
+        view = json.load(answer)
+    _, row, version = max(
+        (abs(cell["relative"] - 1), line["label"], version["name"])
+        for table in view["tables"]
+        for group in table["groups"]
+        for line in group["lines"]
+        for cell, version in zip(line["cells"], view["versions"], strict=True)
+        if cell["relative"] is not None
+    )
+    one = f"/comparisons/{comparison}"
+    yield "comparisons", "/comparisons"
+    yield "comparison-new", "/comparisons/new"
+    yield "comparison", one
+    yield "cell", f"{one}/cell?{urlencode({'row': row, 'version': version})}"
+
+
 def take(browser: webdriver.Chrome, address: str, path: Path, width: int, *, dark: bool = False) -> None:
     """One picture of a page as high as it is, up to HIGHEST."""
     scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
@@ -56,23 +77,33 @@ def _height(browser: webdriver.Chrome) -> int:
     return min(HIGHEST, int(browser.execute_script("return document.documentElement.scrollHeight")))
 
 
-def main(address: str, bisection: str, folder: str) -> None:
+def main() -> None:
     """Take all pictures."""
-    target = Path(folder)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("address")
+    parser.add_argument("bisection", metavar="ID")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--comparison", metavar="ID")
+    arguments = parser.parse_args()
+    address, target = arguments.address, arguments.folder
     target.mkdir(parents=True, exist_ok=True)
+    shown = [*pages(address, arguments.bisection)]
+    if arguments.comparison:
+        shown += comparison_pages(address, arguments.comparison)
     options = Options()
     options.binary_location = shutil.which("chromium") or ""
     for argument in ("headless=new", "no-sandbox", "disable-gpu", "hide-scrollbars"):
         options.add_argument(f"--{argument}")
     browser = webdriver.Chrome(options, Service(shutil.which("chromedriver")))
     try:
-        for name, path in pages(address, bisection):
+        for name, path in shown:
             for width in WIDTHS:
                 take(browser, address + path, target / f"{name}-{width}.png", width)
-        take(browser, f"{address}/bisections/{bisection}", target / "bisection-dark-1280.png", 1280, dark=True)
+        dark = target / "bisection-dark-1280.png"
+        take(browser, f"{address}/bisections/{arguments.bisection}", dark, 1280, dark=True)
     finally:
         browser.quit()
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4])
+    main()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from urllib.parse import urlencode
 
 from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
@@ -63,6 +64,7 @@ def blueprint(context: Context) -> Blueprint:
         return render_template(
             "comparison.html",
             view=view,
+            columns=[urlencode({"version": version.name}) for version in view.versions],
             opening=opening(told),
             details=details(told),
             titles=TITLES,

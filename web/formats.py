@@ -38,6 +38,13 @@ def number(value: float | None, digits: int = 2) -> str:
     return "–" if value is None else f"{value:,.{digits}f}"
 
 
+def telling(value: float | None) -> str:
+    """A number with two decimals, below 0.1 with as many as its first three digits need; a dash for None."""
+    if value is None or not 0 < abs(value) < 0.1:
+        return number(value)
+    return number(value, 2 - math.floor(math.log10(abs(value))))
+
+
 def signed(value: float | None, digits: int = 2) -> str:
     """A number with its sign; a dash for None, and for one that is infinite."""
     return "–" if value is None or not math.isfinite(value) else f"{value:+,.{digits}f}".replace("-", "−")
@@ -77,6 +84,7 @@ FILTERS: dict[str, Callable[..., str | int]] = {
     "count": count,
     "digits": metrics.digits,
     "number": number,
+    "telling": telling,
     "signed": signed,
     "percent": percent,
     "duration": duration,

@@ -66,7 +66,7 @@ def blueprint(context: Context) -> Blueprint:
     def journal(bisection: int) -> str:
         registry.store.bisection(bisection)
         whole = "all" in request.args
-        events = registry.store.events(bisection) if whole else queries.tail(registry.store, bisection, EVENTS_SHOWN)
+        events = registry.store.events(bisection) if whole else registry.store.last_events(bisection, EVENTS_SHOWN)
         return render_template("journal.html", bisection=bisection, said=said(events), whole=whole)
 
     @pages.get("/bisections/<id:bisection>/builds/<id:build>")

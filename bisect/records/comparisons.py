@@ -9,7 +9,7 @@ from typing import Any
 from cpubisect.base.errors import Missing
 from cpubisect.base.home import Home
 from cpubisect.base.plain import plain
-from cpubisect.records.database import insert, listed, update
+from cpubisect.records.database import equal, insert, listed, update
 from cpubisect.records.lifecycle import Lifecycle
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.schema import OF_COMPARISONS
@@ -128,26 +128,30 @@ class Comparisons(Lifecycle):
             row = {"state": state, **values}
             return update(connection, "comparisons", row, condition, number, listed(among)) > 0
 
-    def probes(self, comparison: int) -> list[Probed]:
-        """The probes of a comparison in the order they were made."""
+    def probes(self, comparison: int, test: str | None = None) -> list[Probed]:
+        """The probes of a comparison in the order they were made; of one test, if it is given."""
+        condition, parameters = equal({"probes.comparison": comparison, "probes.test": test})
         rows = self.store.read(
-            """
+            f"""
             SELECT probes.id, builds.sha, probes.test, json_extract(probes.parameters, '$.clients') AS clients,
                 probes.purpose, probes.seconds, probes.error, probes.note
             FROM comparison_probes AS probes JOIN builds ON builds.id = probes.build
-            WHERE probes.comparison = ? ORDER BY probes.id
+            WHERE {condition} ORDER BY probes.id
             """,
-            comparison,
+            *parameters,
         )
-        values = self.store.values("probes.comparison = ?", comparison)
+        values = self.store.values(condition, *parameters)
         return [
             Probed(
-                **{
-                    **row,
-                    "clients": int(row["clients"] or 1),
-                    "purpose": Purpose.of(row["purpose"]),
-                    "values": values.get(row["id"], {}),
-                }
+                id=row["id"],
+                sha=row["sha"],
+                test=row["test"],
+                clients=int(row["clients"] or 1),
+                purpose=Purpose.of(row["purpose"]),
+                seconds=row["seconds"],
+                error=row["error"],
+                values=values.get(row["id"], {}),
+                note=row["note"],
             )
             for row in rows
         ]

@@ -8,7 +8,7 @@ from typing import Any
 from cpubisect.records.database import equal, listed
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.store import Store, entry_of
-from cpubisect.search.events import Entry, EqualCode, Latest
+from cpubisect.search.events import EqualCode, Latest
 from cpubisect.search.question import Question
 from cpubisect.search.verdict import Kind
 
@@ -187,10 +187,7 @@ def samples(store: Store, bisection: int, test: str | None = None, metrics: Sequ
         """,
         *parameters,
     )
-    if metrics:
-        condition += " AND samples.metric IN (SELECT value FROM json_each(?))"
-        parameters.append(listed(metrics))
-    values = store.values(condition, *parameters)
+    values = store.values(condition, *parameters, metrics=metrics)
     return [
         SampleRow(**{**row, "purpose": Purpose.of(row["purpose"]), "values": values.get(row["id"], {})}) for row in rows
     ]
@@ -323,14 +320,6 @@ def with_calls(store: Store, bisection: int, purpose: Purpose, test: str) -> set
         test,
     )
     return {row[0] for row in rows}
-
-
-def tail(store: Store, bisection: int, limit: int) -> list[Entry]:
-    """The last events of a bisection, in order."""
-    rows = store.read(
-        "SELECT id, at, kind, data FROM events WHERE bisection = ? ORDER BY id DESC LIMIT ?", bisection, limit
-    )
-    return [entry_of(row) for row in reversed(rows)]
 
 
 def newest_event(store: Store, bisection: int | None = None) -> int:

@@ -5,6 +5,8 @@ import sqlite3
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -427,31 +429,58 @@ class Store(Database):
         if none told."""
         rows = self.read(
             f"SELECT probes.variables FROM {self._of.probes} AS probes JOIN builds ON builds.id = probes.build "
-            f"WHERE probes.{self._of.owner} = ? AND builds.sha = ? AND probes.test = ? AND probes.error IS NULL "
-            "AND EXISTS (SELECT 1 FROM json_each(?) WHERE substr(probes.purpose, 1, length(value)) = value) "
-            "ORDER BY probes.id LIMIT 1",
+            f"WHERE {self._as_asked} AND builds.sha = ? AND probes.test = ? ORDER BY probes.id LIMIT 1",
             bisection,
+            listed(AS_ASKED),
             sha,
             test,
-            listed(AS_ASKED),
         )
         return dict(rows[0]["variables"]) if rows else {}
 
-    def values(self, condition: str, *parameters: Any) -> dict[int, dict[str, tuple[float, ...]]]:
-        """By probe and metric, the samples of those probes that fulfil a condition on `schema`'s probes and samples.
-        Raises UserError as `read` does, and for what nobody can have measured."""
+    def first_probes(self, bisection: int) -> dict[tuple[str, str], int]:
+        """By commit and test, the first probe with the question's own settings; none where none worked."""
         rows = self.read(
-            "SELECT samples.probe, samples.metric, samples.value "
-            f"FROM {self._of.samples} AS samples JOIN {self._of.probes} AS probes ON probes.id = samples.probe "
-            f"WHERE {condition} ORDER BY samples.probe, samples.metric, samples.number",
+            f"SELECT builds.sha, probes.test, min(probes.id) FROM {self._of.probes} AS probes "
+            f"JOIN builds ON builds.id = probes.build WHERE {self._as_asked} GROUP BY builds.sha, probes.test",
+            bisection,
+            listed(AS_ASKED),
+        )
+        return {(sha, test): probe for sha, test, probe in rows}
+
+    def variables_in(self, probe: int) -> dict[str, str]:
+        """The variables that the server had in a probe; empty if it told none, and if there is no such probe."""
+        rows = self.read(f"SELECT variables FROM {self._of.probes} WHERE id = ?", probe)
+        return dict(rows[0]["variables"]) if rows else {}
+
+    @property
+    def _as_asked(self) -> str:
+        """The condition, with two parameters, that a probe of whoever asks worked, with the question's own settings."""
+        return (
+            f"probes.{self._of.owner} = ? AND probes.error IS NULL "
+            "AND EXISTS (SELECT 1 FROM json_each(?) WHERE substr(probes.purpose, 1, length(value)) = value)"
+        )
+
+    def values(
+        self, condition: str, *parameters: Any, metrics: Sequence[str] = ()
+    ) -> dict[int, dict[str, tuple[float, ...]]]:
+        """By probe and metric, the samples of those probes that fulfil a condition on `schema`'s probes, of these
+        metrics only, where they are given. Raises UserError as `read` does, and for what nobody can have measured."""
+        # Samples are stored in this order: with a join SQLite would sort them anew.
+        rows = self.each(
+            f"SELECT probe, metric, value FROM {self._of.samples} "
+            f"WHERE probe IN (SELECT probes.id FROM {self._of.probes} AS probes WHERE {condition})"
+            f"{' AND metric IN (SELECT value FROM json_each(?))' if metrics else ''} ORDER BY probe, metric, number",
             *parameters,
+            *([listed(metrics)] if metrics else []),
         )
         found: dict[int, dict[str, tuple[float, ...]]] = {}
-        for probe, metric, value in rows:
-            if not math.isfinite(value):
-                raise unfit(f"cannot read the store {self.path}", ValueError(f"a sample of probe {probe} is {value}"))
-            of_probe = found.setdefault(probe, {})
-            of_probe[metric] = (*of_probe.get(metric, ()), value)
+        for (probe, metric), samples in groupby(rows, itemgetter(0, 1)):
+            values = tuple([value for _, _, value in samples])
+            if not all(map(math.isfinite, values)):
+                impossible = next(value for value in values if not math.isfinite(value))
+                problem = ValueError(f"a sample of probe {probe} is {impossible}")
+                raise unfit(f"cannot read the store {self.path}", problem)
+            found.setdefault(probe, {})[metric] = values
         return found
 
     def calls(self, bisection: int, sha: str, purpose: Purpose, test: str) -> CallGraph | None:
@@ -495,6 +524,15 @@ class Store(Database):
             parameters.append(listed(kind.kind for kind in kinds))
         rows = self.read(f"SELECT id, at, kind, data FROM {self._of.events} WHERE {condition} ORDER BY id", *parameters)
         return [entry_of(row) for row in rows]
+
+    def last_events(self, bisection: int, limit: int) -> list[Entry]:
+        """The last so many events of the journal, in order."""
+        rows = self.read(
+            f"SELECT id, at, kind, data FROM {self._of.events} WHERE {self._of.owner} = ? ORDER BY id DESC LIMIT ?",
+            bisection,
+            limit,
+        )
+        return [entry_of(row) for row in reversed(rows)]
 
     def told(self, bisection: int, kind: type[AnEvent]) -> list[AnEvent]:
         """All events of one kind in a bisection's journal, in order."""

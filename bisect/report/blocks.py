@@ -89,9 +89,11 @@ def facts(rows: Sequence[tuple[str, str]]) -> Facts:
 def clean(data: Any) -> Any:
     """The same data, plain or in dataclasses, with what could steer a terminal or turn text around shown as U+FFFD;
     line ends stay, and a tab becomes four spaces."""
-    if isinstance(data, Enum):
+    if data is None or isinstance(data, (Enum, int, float)):
         return data
     if isinstance(data, str):
+        if data.isprintable():
+            return data
         return "".join(_shown(character) for character in data.replace("\r\n", "\n"))
     if is_dataclass(data) and not isinstance(data, type):
         return replace(data, **{own.name: clean(getattr(data, own.name)) for own in fields(data)})

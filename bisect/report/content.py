@@ -263,7 +263,7 @@ def _row(commit: Built, values: Mapping[str, Sequence[float]], notes: Sequence[s
     if commit.equal_to:
         remarks.append(f"code of {commit.equal_to[:12]}")
     if commit.repairs:
-        remarks.append(f"{len(commit.repairs)} repairs")
+        remarks.append(f"{len(commit.repairs)} repair{'s' if len(commit.repairs) > 1 else ''}")
     return (
         commit.sha[:12],
         f"{sum(count) / len(count):,.{digits(counted)}f}" if count else "-",

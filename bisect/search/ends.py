@@ -166,8 +166,8 @@ def changed_variables(before: Mapping[str, str], after: Mapping[str, str]) -> tu
         return ()
     return tuple(
         ChangedVariable(name, before.get(name), after.get(name))
-        for name in sorted(before.keys() | after.keys())
-        if before.get(name) != after.get(name) and not name.lower().startswith(IGNORED_VARIABLES)
+        for name in sorted({name for name, _ in before.items() ^ after.items()})
+        if not name.lower().startswith(IGNORED_VARIABLES)
     )
 
 

@@ -1,6 +1,6 @@
 """Everything known of a comparison of versions, finished or not: its tables, and what a table alone would hide."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,12 +10,15 @@ from cpubisect.base.plain import Plain
 from cpubisect.history.mirrors import public_origin
 from cpubisect.records.comparisons import Comparisons, Probed
 from cpubisect.records.store import BuildRow, Store
-from cpubisect.search.comparing.question import Asked, Row
+from cpubisect.search.comparing.question import Asked, Row, Side
 from cpubisect.search.comparing.relative import COMPARED, Measured, MetricTable, tables
 from cpubisect.search.ends import ChangedVariable, changed_variables
 from cpubisect.search.events import LeftOut
 
 BUILT = "built"
+
+_Places = Mapping[tuple[str, str, int], Sequence[Probed]]
+"""Probes in the order they were made, by commit, test and clients."""
 
 
 @dataclass(frozen=True)
@@ -90,16 +93,26 @@ class SideBySide(Plain):
     remarks: tuple[Remark, ...]
 
 
+@dataclass(frozen=True)
+class OneRow:
+    """One row of a comparison: `base` is the number of the version that all are relative to, None where none was
+    built; `probes` are those of each version in the order they were made, `tables` those of this row alone."""
+
+    versions: tuple[Version, ...]
+    base: int | None
+    probes: tuple[Sequence[Probed], ...]
+    tables: tuple[MetricTable, ...]
+
+
 def gather_comparison(comparisons: Comparisons, comparison: int) -> SideBySide:
     """What is known of a comparison; raises Missing for an unknown id."""
     row = comparisons.row(comparison)
     asked = row.asked
     probes = comparisons.probes(comparison)
-    builds = {build.sha: build for build, _ in comparisons.store.builds(comparison)}
-    told = comparisons.store.told(comparison, LeftOut)
-    versions = tuple(_version(name.name, name.sha, builds, told) for name in asked.sides)
-    base = next((n for n, version in enumerate(versions) if version.outcome == BUILT), None)
-    measured = [_measured(asked, one, probes) for one in asked.rows]
+    versions = _versions(comparisons.store, comparison, asked)
+    base = _base(versions)
+    places = _by_place(probes)
+    measured = [_measured(asked, one, places) for one in asked.rows]
     return SideBySide(
         id=row.id,
         state=comparisons.state(row.id, row.state),
@@ -122,9 +135,33 @@ def gather_comparison(comparisons: Comparisons, comparison: int) -> SideBySide:
         finished=row.finished,
         tables=tables(measured, len(versions), base) if base is not None else (),
         settings=_settings(comparisons.store, comparison, asked, base) if base is not None else (),
-        cannot_run=_cannot_run(asked, probes),
-        remarks=_remarks(asked, probes),
+        cannot_run=_cannot_run(asked, places),
+        remarks=_remarks(asked, places),
     )
+
+
+def gather_row(comparisons: Comparisons, comparison: int, asked: Asked, row: Row) -> OneRow:
+    """What is known of one row of a comparison that asks this."""
+    versions = _versions(comparisons.store, comparison, asked)
+    base = _base(versions)
+    places = _by_place(comparisons.probes(comparison, row.test))
+    return OneRow(
+        versions=versions,
+        base=base,
+        probes=tuple(_of(row, side, places) for side in asked.sides),
+        tables=tables([_measured(asked, row, places)], len(versions), base) if base is not None else (),
+    )
+
+
+def _versions(store: Store, comparison: int, asked: Asked) -> tuple[Version, ...]:
+    builds = {build.sha: build for build, _ in store.builds(comparison)}
+    told = store.told(comparison, LeftOut)
+    return tuple(_version(side.name, side.sha, builds, told) for side in asked.sides)
+
+
+def _base(versions: Sequence[Version]) -> int | None:
+    """The number of the first version that was built."""
+    return next((number for number, version in enumerate(versions) if version.outcome == BUILT), None)
 
 
 def _version(name: str, sha: str, builds: Mapping[str, BuildRow], told: Sequence[LeftOut]) -> Version:
@@ -145,12 +182,19 @@ def _version(name: str, sha: str, builds: Mapping[str, BuildRow], told: Sequence
     )
 
 
-def _of(asked: Asked, row: Row, sha: str, probes: Sequence[Probed]) -> list[Probed]:
-    return [probe for probe in probes if (probe.sha, probe.test, probe.clients) == (sha, row.test, row.clients)]
+def _by_place(probes: Iterable[Probed]) -> _Places:
+    found: dict[tuple[str, str, int], list[Probed]] = {}
+    for probe in probes:
+        found.setdefault((probe.sha, probe.test, probe.clients), []).append(probe)
+    return found
 
 
-def _measured(asked: Asked, row: Row, probes: Sequence[Probed]) -> Measured:
-    own = [_of(asked, row, side.sha, probes) for side in asked.sides]
+def _of(row: Row, side: Side, probes: _Places) -> Sequence[Probed]:
+    return probes.get((side.sha, row.test, row.clients), ())
+
+
+def _measured(asked: Asked, row: Row, probes: _Places) -> Measured:
+    own = [_of(row, side, probes) for side in asked.sides]
     values = {
         metric: [[reading(metric, found) for probe in side if (found := probe.values.get(metric))] for side in own]
         for metric in COMPARED
@@ -160,35 +204,39 @@ def _measured(asked: Asked, row: Row, probes: Sequence[Probed]) -> Measured:
 
 def _settings(store: Store, comparison: int, asked: Asked, base: int) -> tuple[OtherSettings, ...]:
     """What the first test that read them from both says."""
-    found = []
-    for number, side in enumerate(asked.sides):
-        if number == base:
-            continue
-        for test in asked.tests:
-            own = (store.variables(comparison, sha, test) for sha in (asked.sides[base].sha, side.sha))
-            if changed := changed_variables(*own):
-                found.append(OtherSettings(side.name, changed))
-                break
-    return tuple(found)
+    first = store.first_probes(comparison)
+
+    def variables(side: Side, test: str) -> Mapping[str, str]:
+        probe = first.get((side.sha, test))
+        return {} if probe is None else store.variables_in(probe)
+
+    others = [side for number, side in enumerate(asked.sides) if number != base]
+    found: dict[Side, tuple[ChangedVariable, ...]] = {}
+    for test in asked.tests:
+        of_base = variables(asked.sides[base], test)
+        for side in others:
+            if side not in found and (changed := changed_variables(of_base, variables(side, test))):
+                found[side] = changed
+    return tuple(OtherSettings(side.name, found[side]) for side in others if side in found)
 
 
-def _cannot_run(asked: Asked, probes: Sequence[Probed]) -> tuple[CannotRun, ...]:
+def _cannot_run(asked: Asked, probes: _Places) -> tuple[CannotRun, ...]:
     """Rows of which a version has no reading, but a failure."""
     found = []
     for row in asked.rows:
         for side in asked.sides:
-            own = _of(asked, row, side.sha, probes)
+            own = _of(row, side, probes)
             if own and all(probe.error for probe in own):
                 found.append(CannotRun(side.name, asked.label(row), own[-1].error or ""))
     return tuple(found)
 
 
-def _remarks(asked: Asked, probes: Sequence[Probed]) -> tuple[Remark, ...]:
+def _remarks(asked: Asked, probes: _Places) -> tuple[Remark, ...]:
     """The notes of probes, and failures among those that worked, each once."""
     found = []
     for row in asked.rows:
         for side in asked.sides:
-            own = _of(asked, row, side.sha, probes)
+            own = _of(row, side, probes)
             said = dict.fromkeys(probe.note for probe in own if probe.note)
             failed = [probe.error for probe in own if probe.error]
             if failed and len(failed) < len(own):

@@ -367,6 +367,8 @@ def test_a_variable_of_the_server_is_read_from_the_first_probe_that_counts(store
         )
     assert store.variables(bisection, "c0ffee", "scan") == {"a": "2"}
     assert store.variables(bisection, "c0ffee", "insert") == {}
+    assert store.first_probes(bisection) == {("c0ffee", "scan"): 2}
+    assert [store.variables_in(probe) for probe in (1, 2, 4)] == [{"a": "1"}, {"a": "2"}, {}]
 
 
 def test_a_new_store_may_be_opened_by_several_at_once(tmp_path: Path) -> None:
@@ -400,6 +402,27 @@ def test_what_was_killed_while_it_made_a_store_leaves_nothing_behind(tmp_path: P
         file.write_text("half made")
     Store(tmp_path / "store.sqlite").close()
     assert not any(file.exists() for file in left)
+
+
+def test_samples_are_those_of_the_probes_and_metrics_that_are_asked_for(store: Store) -> None:
+    bisection, other = begin(store), begin(store)
+    for owner, test in ((bisection, "scan"), (other, "scan"), (bisection, "insert")):
+        build = store.add_build(owner, build_result("c0ffee"), "d1gest", 1.0)
+        store.add_probe(owner, build.id, Purpose.SEARCH, test, {}, 2.0, samples(9.0), seconds=1.0, counter="x")
+    counts, clock = {"instructions/query": (9.0,)}, {"cpu us/query": (1.5, 1.25)}
+    assert store.values("probes.bisection = ?", bisection) == {1: counts | clock, 3: counts | clock}
+    assert store.values("probes.test = ?", "scan", metrics=list(clock)) == {1: clock, 2: clock}
+    assert store.values("probes.id = ?", 7) == {}
+
+
+def test_the_last_events_are_of_one_and_in_order(store: Store) -> None:
+    bisection, other = begin(store), begin(store)
+    for number in range(5):
+        for owner in (bisection, other):
+            store.add_event(owner, Notice(text=f"{number} of {owner}"))
+    told = [entry.event for entry in store.last_events(bisection, 2)]
+    assert told == [Notice(text=f"{number} of {bisection}") for number in (3, 4)]
+    assert store.last_events(bisection, 9) == store.events(bisection)
 
 
 def test_what_nobody_can_have_measured_is_damage(store: Store) -> None:

@@ -7,8 +7,10 @@ from cpubisect.search.ends import (
     DEFAULT_MIN_STEP,
     MOST_REPEATS,
     NOISE_FACTOR,
+    ChangedVariable,
     Counts,
     changed_defaults,
+    changed_variables,
     counting_plan,
     least_step,
     ruled_out,
@@ -60,6 +62,17 @@ def test_a_step_is_ruled_out_where_its_interval_leaves_no_room_for_it() -> None:
     assert ruled_out(Step(1.0, 0.9, 1.1, 1.0), 1, 2.0)
     assert ruled_out(Step(5.0, 4.0, 6.0, 1.0), -1, 2.0)
     assert not ruled_out(Step(-1.0, -3.0, 1.0, 1.0), -1, 2.0)
+
+
+def test_changed_variables_are_in_order_and_those_of_one_server_only_too() -> None:
+    good = {"z_limit": "10", "Version_comment": "x", "old_only": "1", "same": "ON"}
+    bad = {"z_limit": "200", "Version_comment": "y", "new_only": "", "same": "ON"}
+    assert changed_variables(good, bad) == (
+        ChangedVariable("new_only", None, ""),
+        ChangedVariable("old_only", "1", None),
+        ChangedVariable("z_limit", "10", "200"),
+    )
+    assert changed_variables(good, good) == changed_variables(good, {}) == changed_variables({}, bad) == ()
 
 
 def test_changed_defaults_are_those_both_servers_have_and_nobody_must_differ_in() -> None:

@@ -1,6 +1,6 @@
 """The journal's events as plain data and in sentences."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
@@ -57,6 +57,7 @@ def test_an_unknown_kind_is_no_error_and_says_nothing() -> None:
     [
         (FILLED[1], "9 candidates in 4 classes, fork point 0123456789ab; about 3 builds are likely"),
         (FILLED[2], "0123456789ab built in 12 s (3 of 4 compiles from the cache, 2 repairs)"),
+        (replace(FILLED[2], repairs=1), "0123456789ab built in 12 s (3 of 4 compiles from the cache, 1 repair)"),
         (FILLED[3], "0123456789ab linked 8 times in other orders in 14 s"),
         (events.Redrawn(sha=SHA, links=1, wall_seconds=2), "0123456789ab linked once in other orders in 2.0 s"),
         (events.Redrawn(sha=SHA, first_error="no lld"), "0123456789ab cannot be linked in other orders: no lld"),

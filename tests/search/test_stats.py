@@ -4,6 +4,7 @@ import statistics
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import t as student
 from scipy.stats import ttest_ind
 
 from cpubisect.search.stats import Step, spread_percent, step, widened
@@ -27,6 +28,22 @@ def test_noise_larger_than_the_step_is_not_sure() -> None:
 def test_equal_exact_counts_have_a_point_interval() -> None:
     assert step([5.0, 5.0], [5.0, 5.0]) == step([7.0, 7.0], [7.0, 7.0])
     assert step([5.0, 5.0], [5.0, 5.0]).visible == 0.0
+
+
+@given(positive, positive, st.integers(2, 8), st.integers(2, 8))
+def test_equal_counts_of_any_size_have_a_point_interval(before: float, after: float, few: int, many: int) -> None:
+    found = step([before] * few, [after] * many)
+    assert (found.low, found.high, found.visible) == (found.percent, found.percent, 0.0)
+
+
+@given(st.lists(st.floats(1, 100), min_size=2, max_size=8))
+def test_a_single_sample_takes_the_spread_of_the_other_side(after: list[float]) -> None:
+    found, count = step(after[:1], after), len(after)
+    error = statistics.stdev(after) / statistics.fmean(after) * math.sqrt(1 + 1 / count)
+    freedom = (1 + 1 / count) ** 2 / (1 + 1 / count**2 / (count - 1))
+    if found.bounded:
+        half = (math.log1p(found.high / 100) - math.log1p(found.low / 100)) / 2
+        assert half == pytest.approx(student.ppf(0.995, freedom) * error, rel=1e-9, abs=1e-9)
 
 
 def test_one_sample_a_side_says_nothing() -> None:

@@ -125,6 +125,13 @@ def test_a_failed_cell_leads_to_what_is_known_of_it(
     assert "Bisect this" not in text
 
 
+def test_a_cell_shows_three_digits_of_what_is_small(compared: Compared, copied: Comparisons) -> None:
+    with copied.store.writing() as connection:
+        connection.execute("UPDATE comparison_samples SET value = 0.0005")
+    client = browsing(copied, compared)
+    assert '<td class="num">0.000500</td>' in client.get(cells(client)[0]).text
+
+
 def test_flags_can_be_asked_for(compared: Compared, copied: Comparisons) -> None:
     client = browsing(copied, compared)
     form = comparison_form(client, versions=" ".join(compared.shas[:2]), flags="release", counter="callgrind")

@@ -13,7 +13,7 @@ from cpubisect.records.readings import mean_profile
 from cpubisect.search.comparing.question import Asked, Row, Side
 from cpubisect.search.comparing.relative import COMPARED, Tone
 from cpubisect.search.question import Find
-from cpubisect.views.comparison import BUILT, SideBySide, gather_comparison
+from cpubisect.views.comparison import OneRow, Version, gather_row
 
 FUNCTIONS_SHOWN = 25
 
@@ -87,11 +87,10 @@ def cell_view(comparisons: Comparisons, comparison: int, label: str, version: st
     side = next((one for one in asked.sides if one.name == version), None)
     if row is None or side is None:
         raise Missing("there is no such cell", "go back to the comparison")
-    told = gather_comparison(comparisons, comparison)
-    base = _base(asked, told)
-    own = [probe for probe in comparisons.probes(comparison) if (probe.test, probe.clients) == (row.test, row.clients)]
-    made = {one: [probe for probe in own if probe.sha == one.sha] for one in (base, side)}
-    sides = tuple(_side(one, told, probes) for one, probes in made.items())
+    told = gather_row(comparisons, comparison, asked, row)
+    base, number = told.base or 0, asked.sides.index(side)
+    shown = list(dict.fromkeys((base, number)))
+    sides = tuple(_side(told.versions[one], told.probes[one]) for one in shown)
     measured = {metric for one in sides for probe in one.probes for metric in probe.readings}
     comparable = len(sides) > 1 and all(any(probe.readings for probe in one.probes) for one in sides)
     return CellView(
@@ -99,23 +98,17 @@ def cell_view(comparisons: Comparisons, comparison: int, label: str, version: st
         repository=asked.repository,
         label=label,
         row=row,
-        base=base.name,
+        base=asked.sides[base].name,
         version=version,
         sides=sides,
         metrics=tuple(metric for metric in METRICS if metric in measured),
-        grown=_grown(comparisons, comparison, list(made.values())),
-        onward=_onward(asked, told, row, base, side) if comparable else None,
+        grown=_grown(comparisons, comparison, [told.probes[one] for one in shown]),
+        onward=_onward(asked, row, asked.sides[base], side, _find(told, number)) if comparable else None,
     )
 
 
-def _base(asked: Asked, told: SideBySide) -> Side:
-    built = (side for side, known in zip(asked.sides, told.versions, strict=True) if known.outcome == BUILT)
-    return next(built, asked.sides[0])
-
-
-def _side(side: Side, told: SideBySide, probes: Sequence[Probed]) -> CellSide:
-    problem = next(version.problem for version in told.versions if version.name == side.name)
-    return CellSide(side.name, side.sha, problem, tuple(_probe(probe) for probe in probes))
+def _side(version: Version, probes: Sequence[Probed]) -> CellSide:
+    return CellSide(version.name, version.sha, version.problem, tuple(_probe(probe) for probe in probes))
 
 
 def _probe(probe: Probed) -> CellProbe:
@@ -138,13 +131,13 @@ def _grown(comparisons: Comparisons, comparison: int, sides: Sequence[Sequence[P
     return tuple(one for one in changes[:FUNCTIONS_SHOWN] if abs(one.after - one.before) >= 0.1)
 
 
-def _onward(asked: Asked, told: SideBySide, row: Row, base: Side, side: Side) -> Onward:
+def _onward(asked: Asked, row: Row, base: Side, side: Side, find: Find) -> Onward:
     clients = {"clients": str(row.clients)} if row.clients > 1 else {}
     return Onward(
         good=base.name,
         bad=side.name,
         test=row.test,
-        find=_find(told, asked.label(row), side.name),
+        find=find,
         settings={**asked.given, **clients},
         flags=asked.flags,
         toolchain=asked.toolchain,
@@ -152,15 +145,8 @@ def _onward(asked: Asked, told: SideBySide, row: Row, base: Side, side: Side) ->
     )
 
 
-def _find(told: SideBySide, label: str, version: str) -> Find:
+def _find(told: OneRow, version: int) -> Find:
     """An improvement if the version is surely better in the first of the metrics in which it is sure."""
-    number = [one.name for one in told.versions].index(version)
-    tones = {
-        table.metric: line.cells[number].tone
-        for table in told.tables
-        for group in table.groups
-        for line in group.lines
-        if line.label == label
-    }
+    tones = {table.metric: table.groups[0].lines[0].cells[version].tone for table in told.tables}
     sure = next((tones[metric] for metric in COMPARED if tones.get(metric)), Tone.NONE)
     return Find.IMPROVEMENT if sure is Tone.BETTER else Find.REGRESSION

@@ -52,5 +52,5 @@ def worker_state(registry: Registry) -> WorkerState:
 
 
 def _now(registry: Registry, bisection: int) -> str:
-    lines = said(queries.tail(registry.store, bisection, 5))
+    lines = said(registry.store.last_events(bisection, 5))
     return lines[-1].text if lines else ""

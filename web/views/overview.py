@@ -50,7 +50,7 @@ def overview(registry: Registry, bisection: int, test: str | None = None) -> Ove
     state = registry.state(row.id, row.state)
     events = queries.latest_events(store, bisection, shown)
     verdict = row.verdict.tests.get(shown) if row.verdict else None
-    told = said(queries.tail(store, bisection, LOOKED_AT))
+    told = said(store.last_events(bisection, LOOKED_AT))
     regime = events[RegimeChosen]
     return Overview(
         id=row.id,

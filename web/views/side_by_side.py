@@ -7,7 +7,8 @@ from cpubisect.records.comparisons import ComparisonRow, Comparisons
 from cpubisect.web.views.paging import place
 
 PER_PAGE = 50
-EVENTS_SHOWN = 12
+LOOKED_AT, EVENTS_SHOWN = 40, 12
+"""Events at the end of the journal, more of them if these say too little, and lines made of them."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,10 @@ def _listed(comparisons: Comparisons, row: ComparisonRow) -> ListedComparison:
 
 def said(comparisons: Comparisons, comparison: int) -> list[tuple[float, str]]:
     """The last lines of a comparison's journal, each with when it happened."""
-    entries = comparisons.store.events(comparison)
-    lines = [(entry.at, entry.event.sentence) for entry in entries if entry.event.sentence]
-    return lines[-EVENTS_SHOWN:]
+    looked_at = LOOKED_AT
+    while True:
+        entries = comparisons.store.last_events(comparison, looked_at)
+        lines = [(entry.at, line) for entry in entries if (line := entry.event.sentence)]
+        if len(lines) >= EVENTS_SHOWN or len(entries) < looked_at:
+            return lines[-EVENTS_SHOWN:]
+        looked_at *= 4

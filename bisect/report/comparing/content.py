@@ -172,7 +172,7 @@ def _versions(told: SideBySide) -> tuple[Block, ...]:
 
 def _version(version: Version) -> tuple[str, ...]:
     remarks = [f"{version.outcome}: {version.problem}"] if version.problem else []
-    remarks += [f"{version.repairs} repairs"] if version.repairs else []
+    remarks += [f"{version.repairs} repair{'s' if version.repairs > 1 else ''}"] if version.repairs else []
     seconds = f"{version.build_seconds:,.1f}"
     return version.name, version.sha[:12], version.toolchain or "-", seconds, ", ".join(remarks)
 

@@ -111,7 +111,7 @@ class BuildFinished(_OfBuild):
         if self.outcome != "built":
             return f"{self.sha[:12]} does not build{on} ({self.outcome}): {self.first_error}"
         cache = f"{self.cache_hits} of {self.cache_hits + self.cache_misses} compiles from the cache"
-        repairs = f", {self.repairs} repairs" if self.repairs else ""
+        repairs = f", {self.repairs} repair{'s' if self.repairs > 1 else ''}" if self.repairs else ""
         return f"{self.sha[:12]} built in {span(self.wall_seconds)}{on} ({cache}{repairs})"
 
 
