@@ -12,6 +12,7 @@ from cpubisect.records.purpose import Purpose
 from cpubisect.records.readings import mean_profile
 from cpubisect.search.comparing.question import Asked, Row, Side
 from cpubisect.search.comparing.relative import COMPARED, Tone
+from cpubisect.search.costs import by_bare_name
 from cpubisect.search.question import Find
 from cpubisect.views.comparison import OneRow, Version, gather_row
 
@@ -20,7 +21,7 @@ FUNCTIONS_SHOWN = 25
 
 @dataclass(frozen=True)
 class Grown(Plain):
-    """A function's self cost per query, before and after."""
+    """The self cost per query, before and after, of all functions of one name, whatever their arguments."""
 
     function: str
     before: float
@@ -125,8 +126,14 @@ def _grown(comparisons: Comparisons, comparison: int, sides: Sequence[Sequence[P
         profiles.append(mean_profile(rows))
     if len(profiles) < 2 or not all(profiles):
         return ()
-    before, after = profiles
-    changes = [Grown(name, before.get(name, 0.0), after.get(name, 0.0)) for name in before.keys() | after.keys()]
+    return grown(*profiles)
+
+
+def grown(before: Mapping[str, float], after: Mapping[str, float]) -> tuple[Grown, ...]:
+    """Of two profiles the functions whose cost changed most: by their bare names, since between releases a signature
+    changes more easily than what a function does."""
+    old, new = by_bare_name(before), by_bare_name(after)
+    changes = [Grown(name, old.get(name, 0.0), new.get(name, 0.0)) for name in old.keys() | new.keys()]
     changes.sort(key=lambda one: (-abs(one.after - one.before), one.function))
     return tuple(one for one in changes[:FUNCTIONS_SHOWN] if abs(one.after - one.before) >= 0.1)
 
