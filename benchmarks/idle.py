@@ -96,18 +96,21 @@ def ran(home: Home) -> Iterator[Ran]:
     yield from newest(found)
 
 
-def profiles(home: Home) -> Iterator[tuple[BuildRow, str, Mapping[str, float]]]:
-    """Of every probe of a search or a comparison: the build, the test and the instructions per query by function."""
+def profiles(home: Home, *, as_it_is: bool = False) -> Iterator[tuple[BuildRow, str, Mapping[str, float]]]:
+    """Of every probe of a search or a comparison, or only of those of tests `as_it_is`, with their own settings and one
+    client: the build, the test and the instructions per query by function."""
     comparisons = Comparisons.of(home)
     store = Store(home.store)
-    for one, numbers in (
-        (store, [row.id for row in queries.headlines(store)]),
-        (comparisons.store, [row.id for row in comparisons.all()]),
-    ):
+    searches = [row.id for row in queries.headlines(store) if not (as_it_is and store.bisection(row.id).question.given)]
+    compared = [row.id for row in comparisons.all() if not (as_it_is and row.asked.given)]
+    for one, numbers in ((store, searches), (comparisons.store, compared)):
         for number in numbers:
             builds = {build.id: build for build, _ in one.builds(number)}
+            others = set[int]()
+            if as_it_is and one is comparisons.store:
+                others = {probe.id for probe in comparisons.probes(number) if probe.clients > 1}
             for probe in one.probes(number, purpose=Purpose.SEARCH):
-                if probe.build in builds:
+                if probe.build in builds and probe.id not in others:
                     yield builds[probe.build], probe.test, probe.profile
 
 

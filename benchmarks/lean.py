@@ -78,7 +78,7 @@ def newest_profiles(homes: Sequence[Path]) -> Profiles:
     """What the homes have."""
     found: dict[tuple[Key, str], tuple[int, Mapping[str, float]]] = {}
     for home in homes:
-        for build, test, profile in profiles(Home(home)):
+        for build, test, profile in profiles(Home(home), as_it_is=True):
             key = key_of(build), test
             if profile and found.get(key, (0, {}))[0] <= build.id:
                 found[key] = build.id, profile
