@@ -318,6 +318,19 @@ class Choices(Shape):
     tests: list[TestChoice]
     toolchains: list[str]
 
+    def menu(self) -> list[tuple[str, list[TestChoice]]]:
+        """The tests for a list to choose from, each name once, by groups under the engines that have any of them."""
+        engines: dict[str, dict[str, None]] = {}
+        for test in self.tests:
+            engines.setdefault(test.name, {})[test.engine] = None
+        found: dict[tuple[str, str], dict[str, TestChoice]] = {}
+        for test in self.tests:
+            found.setdefault((next(iter(engines[test.name])), test.group), {}).setdefault(test.name, test)
+        return [
+            (f"{', '.join(dict.fromkeys(one for name in tests for one in engines[name]))}: {group}", [*tests.values()])
+            for (_, group), tests in found.items()
+        ]
+
 
 class Wanted(BaseModel):
     """What is said of every measurement that is to be started."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cpubisect.history.repository import GitError, Repository, Unreachable
+from cpubisect.history.repository import GitError, Repository
 
 ENDINGS = (".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".ic", ".i", ".yy")
 """How the names of source files end: C, C++, their headers, InnoDB's inline files, grammars."""
@@ -70,23 +70,17 @@ def source_diffs(repository: Repository, commits: Sequence[tuple[str, str]]) -> 
     """What each (sha, parent) changes in source files, in order.
 
     A commit whose blobs cannot be read or that changes nearly all files there are comes with its files and without
-    lines, and so do all of a partial clone that has to fetch some and cannot. Raises GitError if even the trees cannot
-    be read.
+    lines. Raises GitError if even the trees cannot be read, NotFetched if a partial clone cannot fetch.
     """
     changed = {
         sha: {path: versions for path, versions in paths.items() if path.endswith(ENDINGS)}
         for sha, paths in changed_versions(repository, commits)
     }
-    blobs = {blob for paths in changed.values() for versions in paths.values() for blob in versions if blob}
+    # What changes nearly all files is not read.
+    read = [paths for paths in changed.values() if sum(len(path) for path in paths) < _MOST_BYTES]
+    blobs = {blob for paths in read for versions in paths.values() for blob in versions if blob}
     files = {sha: tuple(_readable(path) for path in paths) for sha, paths in changed.items()}
-    try:
-        repository.provide(blobs)
-    except Unreachable:
-        # Each commit would wait for the server anew.
-        yield from (Diff(sha, files[sha], ()) for sha, _ in commits)
-        return
-    except GitError:
-        pass
+    repository.provide(blobs)
     for first in range(0, len(commits), _PATCHES_AT_ONCE):
         some = commits[first : first + _PATCHES_AT_ONCE]
         lines = _lines(repository, [pair for pair in some if files[pair[0]]], files)

@@ -49,9 +49,7 @@ class CommitTree:
         return bool(self._blob(path))
 
     def _blob(self, path: str) -> str:
-        asked = "--batch-check=%(objecttype) %(objectname)"
-        kind, _, blob = self.repository.text("cat-file", asked, stdin=[f"{self.sha}:{path}"]).strip().partition(" ")
-        return blob if kind == "blob" else ""
+        return self.repository.files_at([self.sha], [path]).get(self.sha, {}).get(path, "")
 
 
 class History:

@@ -83,7 +83,8 @@ def refresh(home: Home, url: str) -> None:
     """Fetch what is new into our clone of a URL; raises UserError if that fails."""
     target = mirror_path(home, url)
     with wait_for(target.with_suffix(".lock")):
-        words = ["git", "-C", str(target), "fetch", "--quiet", "--prune", "--tags"]
+        # Every fetch of contents made a pack: git tidies up when they are many, and is waited for.
+        words = ["git", "-C", str(target), "-c", "gc.autoDetach=false", "fetch", "--quiet", "--prune", "--tags"]
         done = run(words, env=mirror_environment(), timeout_s=CLONE_LIMIT_S)
     if not done.ok:
         raise UserError(f"cannot fetch from {url} ({_first_error(done.output)})", _NEXT_STEP)

@@ -36,22 +36,15 @@ class VersionReader:
         self._known: dict[tuple[VersionFile, str], Version | None] = {}
 
     def versions(self, commits: Iterable[str]) -> dict[str, Version | None]:
-        """The version of each commit's tree, None where no version file is found; two git calls for any number."""
+        """The version of each commit's tree, None where no version file is found; few git calls, for any number."""
         wanted = list(dict.fromkeys(commits))
         if not wanted or not self._files:
             return dict.fromkeys(wanted)
-        places = [(commit, file) for commit in wanted for file in self._files]
-        listing = self._repository.text(
-            "cat-file",
-            "--batch-check=%(objecttype) %(objectname)",
-            "--buffer",
-            stdin=(f"{commit}:{file.path}" for commit, file in places),
-        )
-        held: dict[str, list[tuple[VersionFile, str]]] = {commit: [] for commit in wanted}
-        for (commit, file), line in zip(places, listing.splitlines(), strict=True):
-            kind, _, blob = line.partition(" ")
-            if kind == "blob":
-                held[commit].append((file, blob))
+        there = self._repository.files_at(wanted, list(dict.fromkeys(file.path for file in self._files)))
+        held = {
+            commit: [(file, blobs[file.path]) for file in self._files if file.path in blobs]
+            for commit, blobs in there.items()
+        }
         self._read({pair for pairs in held.values() for pair in pairs} - self._known.keys())
         return {
             commit: next((version for pair in pairs if (version := self._known[pair]) is not None), None)

@@ -3,12 +3,13 @@
 import contextlib
 import re
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from cpubisect.base.errors import UserError
-from cpubisect.base.git.borrowed import borrowed
+from cpubisect.base.git.borrowed import NotFetched, borrowed
 from cpubisect.base.git.clone import find_clone
 
 if TYPE_CHECKING:
@@ -16,16 +17,13 @@ if TYPE_CHECKING:
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_SUBMODULE = "16"
+_LACKS = re.compile(r"promisor|could not fetch|unable to read|remote", re.IGNORECASE)
 _PATTERNS = {"GIT_LITERAL_PATHSPECS": "0"}
 
 
 class GitError(UserError):
     """git itself failed on a repository: damaged objects, a partial clone whose remote is away, an old git."""
-
-
-class Unreachable(GitError):
-    """A partial clone lacks what was asked for, and nothing can be fetched from where it was cloned: that says nothing
-    of a commit."""
 
 
 class Repository:
@@ -59,7 +57,7 @@ class Repository:
         """The output of one git command, fed the lines of `stdin`; paths among the arguments are taken as they are, or
         with `patterns` as what names may look like (`*.cc`).
 
-        Raises GitError if it fails, Unreachable if nothing can be fetched; with `or_nothing`, status 1
+        Raises GitError if it fails, NotFetched if a partial clone lacks something; with `or_nothing`, status 1
         is no failure: `grep`, `merge-base` and `config` so say that they found nothing.
         """
         status, output, error = self._execute(arguments, stdin, _PATTERNS if patterns else None)
@@ -112,14 +110,15 @@ class Repository:
     def blobs(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         """The content of each blob, in the order asked for, one in memory at a time.
 
-        Raises GitError if one cannot be had, Unreachable in a partial clone whose remote is away.
+        Raises GitError if one cannot be had, NotFetched in a partial clone.
         """
         try:
             for blob in ids:
                 *_, content = self._git.get_object_data(blob)
                 yield blob, content
         except (ValueError, OSError) as error:
-            self._check_reach()
+            if self._clone.promisor is not None:
+                raise NotFetched(self.path, f"blob {blob}") from error
             raise GitError(
                 f"blob {blob} cannot be read in {self.path}", "run `git fsck` or `git fetch` in it"
             ) from error
@@ -130,14 +129,44 @@ class Repository:
         """Have these blobs at hand before they are read: what a partial clone lacks is fetched into it in one go, where
         git itself would ask for one at a time, or for those of one commit.
 
-        Raises GitError if they cannot be fetched.
+        Raises NotFetched, after a second try.
         """
         if self._clone.promisor is None or len(wanted := set(blobs)) < 2:
             return
         listing = ("--batch-all-objects", "--unordered", "--buffer", "--batch-check=%(objectname)")
-        if missing := wanted.difference(self.text("cat-file", *listing).split()):
+        for line in BytesIO(self.run("cat-file", *listing)):
+            wanted.discard(line.decode().strip())
+        if wanted:
             plainly = ("--quiet", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no", "--filter=blob:none")
-            self.run("fetch", *plainly, "--stdin", "origin", stdin=sorted(missing))
+            words = ("fetch", *plainly, "--stdin", "origin")
+            if self._execute(words, sorted(wanted))[0] != 0:
+                self.run(*words, stdin=sorted(wanted))
+
+    def files_at(self, commits: Iterable[str], paths: Sequence[str]) -> dict[str, dict[str, str]]:
+        """By commit, given by its full name, the paths among these that are files there, each with its blob; no blob is
+        read, which a partial clone would have to fetch. Two git calls for any number. Raises GitError for what is no
+        commit."""
+        listing = self.text("rev-list", "--no-walk=unsorted", "--stdin", "--format=%H %T", stdin=dict.fromkeys(commits))
+        trees = dict(line.split() for line in listing.splitlines() if not line.startswith("commit "))
+        empty = self._clone.empty_tree
+        output = self.run(
+            *("diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--", *paths),
+            stdin=(f"{empty} {tree}" for tree in dict.fromkeys(trees.values())),
+        )
+        found: dict[str, dict[str, str]] = {}
+        current: dict[str, str] = {}
+        words = iter(output.decode(errors="replace").split("\0"))
+        for word in words:
+            # Before the first file of a tree stands a line with the names of both.
+            heading, _, entry = word.rpartition("\n")
+            if heading:
+                current = found.setdefault(heading.split()[-1], {})
+            if entry:
+                _, mode, _, blob, _ = entry.split()
+                path = next(words)
+                if not mode.startswith(_SUBMODULE):
+                    current[path] = blob
+        return {commit: found.get(tree, {}) for commit, tree in trees.items()}
 
     def is_dirty(self) -> bool:
         """Whether tracked files of the working tree differ from HEAD; False for a bare repository.
@@ -155,18 +184,10 @@ class Repository:
             raise self._failure(words, status, error)
         return bool(output)
 
-    def _check_reach(self) -> None:
-        """Raises Unreachable where that is why something could not be read."""
-        if self._clone.promisor is not None and self._execute(("ls-remote", "--quiet", "origin", "HEAD"), ())[0] != 0:
-            raise Unreachable(
-                f"{self.path} lacks what was asked for, and nothing can be fetched from where it was cloned",
-                "go on when that can be reached, or name a whole clone with --repo",
-            )
-
-    def _failure(self, arguments: tuple[str, ...], status: int, error: bytes) -> GitError:
-        """Why a command failed; raises Unreachable in place of returning that."""
-        self._check_reach()
+    def _failure(self, arguments: tuple[str, ...], status: int, error: bytes) -> UserError:
         lines = error.decode(errors="replace").strip().splitlines() or [f"status {status}"]
+        if self._clone.promisor is not None and (arguments[0] == "fetch" or any(map(_LACKS.search, lines))):
+            return NotFetched(self.path, lines[-1])
         return GitError(f"git {arguments[0]} failed in {self.path}", lines[-1])
 
     def _execute(

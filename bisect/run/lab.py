@@ -8,6 +8,7 @@ from functools import cached_property
 
 from cpubisect.base.engine import Engine
 from cpubisect.base.errors import UserError
+from cpubisect.base.git.borrowed import NotFetched
 from cpubisect.base.home import Home
 from cpubisect.base.metrics import Counter
 from cpubisect.base.objects import ObjectFile
@@ -133,6 +134,8 @@ class HostLab:
         """Have a commit that could not be built tried once more, but never a third time; whether it is built now."""
         try:
             recipe = self.bench.recipe(sha)
+        except NotFetched:
+            raise
         except UserError:
             return False
         tries = (build for build, _ in self.builds() if build.sha == sha and build.recipe_key == recipe.key())
@@ -318,6 +321,8 @@ class HostLab:
         """Whether a commit would be built by that recipe now; False if by none."""
         try:
             return self.bench.recipe(sha).key() == recipe_key
+        except NotFetched:
+            raise
         except UserError:
             return False
 

@@ -21,14 +21,13 @@ from pathlib import Path
 from cpubisect.base.disk.scratch import remove_leftovers, scratch
 from cpubisect.base.disk.space import is_scarce
 from cpubisect.base.errors import UserError
-from cpubisect.base.git.borrowed import borrowed
+from cpubisect.base.git.borrowed import NotFetched, borrowed
 from cpubisect.base.git.clone import Clone, find_clone
 from cpubisect.base.process import Finished, run
 from cpubisect.base.sandbox import inside
 from cpubisect.builders.build import Edit
 from cpubisect.builders.trees.shop import CommandFailed
 
-_EMPTY_TREE = {"sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904"}
 _GIT_TIMEOUT_S = 3600.0
 # What is left out is told by a pattern, which paths are not elsewhere.
 _PATTERNS = ("--no-literal-pathspecs",)
@@ -169,7 +168,8 @@ def checked_out(repository: Path, commit: str, directory: Path, unread: Sequence
 
     What is in the directories `unread` (`/mysql-test/suite/`) is not written, and need not be in the clone. What a
     killed process left there is removed by the next call. Raises UserError if the repository does not have the commit,
-    or cannot get its files now, CommandFailed if git fails, and OSError where the disk is full.
+    NotFetched if it is partial and cannot get its files now, CommandFailed if git fails, and OSError where the disk is
+    full.
     """
     clone, full = _borrowable(repository, commit, unread)
     remove_leftovers(directory)
@@ -221,22 +221,20 @@ def _borrowable(repository: Path, commit: str, unread: Sequence[str]) -> tuple[C
     clone = find_clone(repository)
     with borrowed(clone) as ours:
 
-        def ask(*words: str) -> str | None:
+        def ask(*words: str) -> Finished:
             environment = {**os.environ, **ours.environment}
-            answer = run(["git", *words], cwd=ours.place, env=environment, timeout_s=_GIT_TIMEOUT_S)
-            return answer.output.strip().rpartition("\n")[2] if answer.ok else None
+            return run(["git", *words], cwd=ours.place, env=environment, timeout_s=_GIT_TIMEOUT_S)
 
-        full = ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
-        if full is None:
+        named = ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
+        full = named.output.strip().rpartition("\n")[2]
+        if not named.ok:
             raise UserError(f"{repository} has no commit {commit}", "run `git fetch` in it")
-        if clone.promisor and clone.object_format in _EMPTY_TREE:
+        if clone.promisor:
             # A partial clone lacks file contents: a full diff makes it fetch those of this commit in one go.
             wanted = (".", *(f":(top,exclude){one.strip('/')}" for one in unread)) if unread else ()
             words = ("diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--shortstat")
-            there = ask(*_PATTERNS, *words, _EMPTY_TREE[clone.object_format], full, "--", *wanted)
-            if there is None and ask("ls-remote", "--quiet", "origin", "HEAD") is None:
-                raise UserError(
-                    f"{repository} lacks files of {commit[:12]}, and nothing can be fetched from where it was cloned",
-                    "go on when that can be reached, or name a whole clone with --repo",
-                )
+            diff = (*_PATTERNS, *words, clone.empty_tree, full, "--", *wanted)
+            fetched = ask(*diff)
+            if not fetched.ok and not is_scarce(clone.objects) and not (fetched := ask(*diff)).ok:
+                raise NotFetched(repository, fetched.first_line)
     return clone, full

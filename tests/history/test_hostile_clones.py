@@ -120,7 +120,7 @@ def test_an_address_that_names_a_program_is_not_fetched_from(tmp_path: Path, url
     git(tmp_path, "clone", "--quiet", "--bare", "--filter=blob:none", origin.as_uri(), str(partial))
     git(partial, "config", "remote.origin.url", url.format(trap=trap(tmp_path)))
     git(partial, "config", "protocol.ext.allow", "always")
-    with pytest.raises(UserError, match="nothing can be fetched"):
+    with pytest.raises(UserError, match="could not fetch"):
         History(partial, MYSQL).version_at(shas[2])
     assert not (tmp_path / SPRUNG).exists()
 

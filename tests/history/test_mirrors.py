@@ -53,7 +53,9 @@ def test_a_mirror_has_contents_only_of_what_was_read(home: Home, origin: Path, t
     with checked_out(clone, "v1", tmp_path / "trees") as tree:
         assert tree.read("a.c") == "0\n"
     assert contents() == 1
-    git(origin, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty", "-m", "more")
+    git(origin, "checkout", "--quiet", "-f", "HEAD")
+    (origin / "a.c").write_text("new\n")
+    git(origin, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-a", "-m", "more")
     refresh(home, f"file://{origin}")
     assert contents() == 1
 

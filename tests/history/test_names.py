@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from repositories import MYSQL, ROCKSDB, Story, git, mysql_version, rocksdb_version
+from repositories import MYSQL, ROCKSDB, Story, git, mysql_version, partial_clone, rocksdb_version
 
 from cpubisect.base.engine import VersionFile
 from cpubisect.base.errors import UserError
@@ -17,6 +17,17 @@ from cpubisect.history.history import History
 from cpubisect.history.names import Source
 from cpubisect.history.releases import Raise, VersionReader, nearest, ranked_raises
 from cpubisect.history.repository import Repository
+
+
+def test_versions_of_a_partial_clone_come_in_one_go(tmp_path: Path) -> None:
+    story = Story()
+    for patch in range(1, 9):
+        story.commit(mysql_version(f"5.6.{patch}"))
+    story.write(tmp_path / "upstream")
+    clone = partial_clone(tmp_path / "upstream", tmp_path / "partial.git")
+    assert "nearest: 5.6.8" in hint(History(clone, MYSQL), "5.6.99")
+    # The clone's own pack, what the tip says, and what all raises of the version say.
+    assert len(list(clone.glob("objects/pack/*.pack"))) <= 3
 
 
 def hint(history: History, name: str) -> str:

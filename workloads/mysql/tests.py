@@ -171,8 +171,11 @@ _WRITE_TESTS = (
 SCRIPTS: Mapping[str, Script] = {
     one.test.name: one for one in (*_POINT_TESTS, *_RANGE_TESTS, *_AGGREGATE_TESTS, *_WRITE_TESTS, *INSERT_BENCHMARK)
 }
+ENGINES = ("mysql", "mariadb")
+"""Those that have all of them."""
+
 TESTS: tuple[Test, ...] = tuple(
     replace(one.test, engine=engine, spread_percent=spread_percent(engine, name))
-    for engine in ("mysql", "mariadb")
+    for engine in ENGINES
     for name, one in SCRIPTS.items()
 )

@@ -31,6 +31,10 @@ _OWN = """\
 [fetch]
 	recurseSubmodules = false
 	negotiationAlgorithm = noop
+	writeCommitGraph = false
+[http]
+	lowSpeedLimit = 100
+	lowSpeedTime = 120
 [log]
 	showSignature = false
 [i18n]
@@ -42,6 +46,16 @@ _OWN = """\
 	column = false
 	lineNumber = false
 """
+
+
+class NotFetched(UserError):
+    """A partial clone could not fetch what it lacks, and `why` is what git said: that says nothing of a commit."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(
+            f"{path} is a partial clone and could not fetch what it lacks ({why})",
+            "go on when its server answers, or name a whole clone with --repo",
+        )
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,10 @@ NOBODYS = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GI
 """The environment of a git without the user's and the system's configuration."""
 
 _TIMEOUT_S = 60.0
+_EMPTY_TREES = {
+    "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+}
 _YES = ("true", "1", "yes", "on")
 
 
@@ -53,6 +57,11 @@ class Clone:
     def object_format(self) -> str:
         """The name of the digest that its objects are named by."""
         return self.settings.get("extensions.objectformat", "sha1")
+
+    @property
+    def empty_tree(self) -> str:
+        """The name of the tree without files, which every git knows."""
+        return _EMPTY_TREES[self.object_format]
 
     @property
     def shallow(self) -> Path | None:

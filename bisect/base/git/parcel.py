@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from cpubisect.base.errors import UserError
-from cpubisect.base.git.borrowed import borrowed
+from cpubisect.base.git.borrowed import NotFetched, borrowed
 from cpubisect.base.git.clone import NOBODYS, find_clone
 from cpubisect.base.process import Finished, run
 
@@ -36,6 +36,8 @@ def pack(repository: Path, commit: str, target: Path, unread: Sequence[str] = ()
         script = 'git pack-objects --stdout --quiet <"$1" >"$2"'
         made = git("sh", "-c", script, "sh", str(wanted.resolve()), str(target.resolve()))
         wanted.unlink()
+        if not made.ok and clone.promisor:
+            raise NotFetched(repository, made.first_line)
         if not made.ok:
             raise UserError(f"{commit[:12]} cannot be packed ({made.first_line})", f"run `git fsck` in {repository}")
     return clone.object_format

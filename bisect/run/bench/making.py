@@ -11,6 +11,7 @@ from typing import TypeVar
 from cpubisect.base.engine import Engine
 from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
+from cpubisect.base.git.borrowed import NotFetched
 from cpubisect.base.home import Home
 from cpubisect.base.metrics import INSTRUCTIONS, Counter, Simulation
 from cpubisect.base.sandbox.policy import Kind
@@ -20,7 +21,6 @@ from cpubisect.builders.libraries import HOST, libraries
 from cpubisect.builders.recipes.matrix import Matrix
 from cpubisect.builders.shelf import LibraryMissing, Shelf
 from cpubisect.history.history import History
-from cpubisect.history.repository import Unreachable
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.store import BuildRow, Store
@@ -124,7 +124,7 @@ class Bench:
             return self.received.pop(sha)
         try:
             recipe = self.recipe(sha)
-        except (LibraryMissing, Unreachable):
+        except (LibraryMissing, NotFetched):
             raise
         except UserError as reason:
             raise Unobservable(reason.problem) from reason
