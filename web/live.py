@@ -60,8 +60,10 @@ class _Watch:
                 self.changed.notify_all()
 
     def after(self, known: Mark | None) -> Mark | None:
-        """The mark once it is another than is known, or after a while; None when nothing more will come."""
+        """The mark once it is another than is known, or after a while; None when nothing more will come. The first one
+        is waited for however long it takes to be read."""
         with self.changed:
+            self.changed.wait_for(lambda: self.ended or self.seen is not None)
             self.changed.wait_for(lambda: self.ended or self.seen != known, HEARTBEAT_S)
             return None if self.ended else self.seen
 

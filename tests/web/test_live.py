@@ -103,6 +103,27 @@ def test_too_many_are_told_so_and_places_are_given_back(
         live._free.release()
 
 
+def test_a_page_waits_for_the_first_mark_longer_than_for_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = threading.Event()
+
+    class Telling(threading.Condition):
+        def wait(self, timeout: float | None = None) -> bool:
+            waits.set()
+            return super().wait(timeout)
+
+    def mark() -> live.Mark:
+        assert waits.wait(60)
+        return 1, "queued"
+
+    monkeypatch.setattr(live, "HEARTBEAT_S", 0.0)
+    watch = live._Watch(mark, threading.Event())
+    watch.changed = Telling()
+    watch.listeners = 1
+    watch.start()
+    assert watch.after(None) == (1, "queued")
+    watch.listeners = 0
+
+
 def test_a_place_goes_back_to_where_it_was_taken(port: int, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     before, after = threading.Semaphore(1), threading.Semaphore(0)
     monkeypatch.setattr(live, "HEARTBEAT_S", 0.0)
