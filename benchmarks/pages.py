@@ -119,6 +119,20 @@ class Maker:
     def _sha(self) -> str:
         return f"{self._random.getrandbits(160):040x}"
 
+    def _heading(self, number: int, engine: str, *, large: bool) -> Json:
+        """What a bisection and a comparison both have."""
+        self._clock += 10_000
+        return {
+            "id": number,
+            "created": self._clock,
+            "finished": None if large else self._clock + 5000,
+            "state": "queued" if large else "finished",
+            "engine": engine,
+            "host": HOST,
+            "owner": None,
+            "counter": "callgrind",
+        }
+
     def _bisection(self, number: int, candidates: int, *, large: bool) -> Iterator[tuple[str, list[Json]]]:
         path = [self._sha() for _ in range(candidates + 1)]
         question = Question(
@@ -133,17 +147,9 @@ class Maker:
             parameters={"seekrandom": {"rows": "20000"}},
         )
         culprit = candidates // 2
-        self._clock += 10_000
-        row: Json = {
-            "id": number,
-            "created": self._clock,
-            "finished": None if large else self._clock + 5000,
-            "state": "queued" if large else "finished",
-            "engine": "rocksdb",
+        row = {
+            **self._heading(number, "rocksdb", large=large),
             "question": question.to_json(),
-            "host": HOST,
-            "owner": None,
-            "counter": "callgrind",
             "verdict": self._verdict(path[culprit], path[culprit - 1]),
         }
         yield "bisections", [row]
@@ -266,17 +272,9 @@ class Maker:
             rows=tuple(Row(f"query-{n}", GROUPS[n * len(GROUPS) // tests], 1, SETTINGS) for n in range(tests)),
             matrix="compiler-matrix.yaml",
         )
-        self._clock += 10_000
-        row: Json = {
-            "id": number,
-            "created": self._clock,
-            "finished": None if large else self._clock + 5000,
-            "state": "queued" if large else "finished",
-            "engine": asked.engine,
+        row = {
+            **self._heading(number, asked.engine, large=large),
             "asked": asked.to_json(),
-            "host": HOST,
-            "owner": None,
-            "counter": "callgrind",
         }
         yield "comparisons", [row]
         builds = [self._build(asked.engine, side.sha, SERVER_FILES) for side in asked.sides]

@@ -32,6 +32,7 @@ class VersionReader:
     def __init__(self, repository: Repository, files: Sequence[VersionFile]) -> None:
         self._repository = repository
         self._files = files
+        self._paths = list(dict.fromkeys(file.path for file in files))
         self._patterns = {file: [re.compile(pattern, re.MULTILINE) for pattern in file.patterns] for file in files}
         self._known: dict[tuple[VersionFile, str], Version | None] = {}
 
@@ -40,7 +41,7 @@ class VersionReader:
         wanted = list(dict.fromkeys(commits))
         if not wanted or not self._files:
             return dict.fromkeys(wanted)
-        there = self._repository.files_at(wanted, list(dict.fromkeys(file.path for file in self._files)))
+        there = self._repository.files_at(wanted, self._paths)
         held = {
             commit: [(file, blobs[file.path]) for file in self._files if file.path in blobs]
             for commit, blobs in there.items()
@@ -53,12 +54,11 @@ class VersionReader:
 
     def raises(self, heads: Sequence[str]) -> list[Raise]:
         """Every commit reachable from `heads` that raised the version, merges included, in no special order."""
-        paths = list(dict.fromkeys(file.path for file in self._files))
-        if not paths:
+        if not self._paths:
             return []
-        touching = self._repository.text("rev-list", "--full-history", "--stdin", "--", *paths, stdin=heads)
+        touching = self._repository.text("rev-list", "--full-history", "--stdin", "--", *self._paths, stdin=heads)
         differing = self._repository.text(
-            *("diff-tree", "--stdin", "-c", "-r", "--no-renames", "--", *paths), stdin=touching.splitlines()
+            *("diff-tree", "--stdin", "-c", "-r", "--no-renames", "--", *self._paths), stdin=touching.splitlines()
         )
         listing = self._repository.text(
             *("rev-list", "--no-walk=unsorted", "--stdin", "--format=%H%x00%P%x00%ct%x00%s"),
