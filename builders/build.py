@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
 from cpubisect.base.objects import ObjectFile
 from cpubisect.base.sandbox.policy import Kind
@@ -73,6 +74,11 @@ class Library:
     def unpacked(self, directory: Path) -> Path:
         """Where it is, if `directory` is where libraries are kept."""
         return directory / f"{self.name}-{self.sha256[:16]}" / self.name
+
+
+class NoRecipe(UserError):
+    """There is no way to build a commit on this host: its tree does not say its release, no rule holds for that, or no
+    compiler that the rules name is installed."""
 
 
 IDLE_FORM = 2

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from cpubisect.base.errors import UserError
-from cpubisect.builders.build import Library
+from cpubisect.builders.build import Library, NoRecipe
 from cpubisect.builders.recipes.matrix_file import LibrarySection
 from cpubisect.builders.shelf import LibraryMissing, Shelf
 
@@ -29,7 +28,8 @@ class Tree(Protocol):
 def libraries(
     sections: Iterable[LibrarySection], tree: Tree, shelf: Shelf, host: Sequence[Path] = HOST
 ) -> tuple[Library, ...]:
-    """What a tree wants of them; raises LibraryMissing for one that can only be known by a file that is not there."""
+    """What a tree wants of them; raises LibraryMissing for one that can only be known by a file that is not there,
+    NoRecipe if its name is none."""
     found = (_library(section, tree, shelf, host) for section in sections)
     return tuple(one for one in found if one)
 
@@ -40,9 +40,7 @@ def _library(section: LibrarySection, tree: Tree, shelf: Shelf, host: Sequence[P
         return None
     name = said[1]
     if not _NAME.fullmatch(name):
-        raise UserError(
-            f"the tree wants a library {name!r}, which cannot be the name of a file", "mend `wanted:` of it"
-        )
+        raise NoRecipe(f"the tree wants a library {name!r}, which cannot be the name of a file", "mend `wanted:` of it")
     for form in section.carried:
         own = form.replace("{name}", name)
         if tree.holds(f"{own}/{section.header}"):

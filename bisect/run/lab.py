@@ -7,15 +7,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from cpubisect.base.engine import Engine
-from cpubisect.base.errors import UserError
-from cpubisect.base.git.borrowed import NotFetched
 from cpubisect.base.home import Home
 from cpubisect.base.metrics import Counter
 from cpubisect.base.objects import ObjectFile
 from cpubisect.base.sandbox.policy import Kind
 from cpubisect.base.version import Version
-from cpubisect.builders.build import Outcome, Toolchain
+from cpubisect.builders.build import NoRecipe, Outcome, Toolchain
 from cpubisect.builders.recipes.matrix import Matrix
+from cpubisect.builders.shelf import LibraryMissing
 from cpubisect.history.history import History
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES
 from cpubisect.records.purpose import Purpose
@@ -134,9 +133,7 @@ class HostLab:
         """Have a commit that could not be built tried once more, but never a third time; whether it is built now."""
         try:
             recipe = self.bench.recipe(sha)
-        except NotFetched:
-            raise
-        except UserError:
+        except NoRecipe:
             return False
         tries = (build for build, _ in self.builds() if build.sha == sha and build.recipe_key == recipe.key())
         failed = [build for build in tries if build.outcome != Outcome.BUILT]
@@ -223,7 +220,7 @@ class HostLab:
             raise Unobservable(why)
 
     def version(self, sha: str) -> Version:
-        """The release a commit's tree says it belongs to; raises UserError if it doesn't say."""
+        """The release a commit's tree says it belongs to; raises NoRecipe if it doesn't say."""
         return self.bench.version(sha)
 
     def same_code(self, one: str, other: str) -> bool:
@@ -321,9 +318,7 @@ class HostLab:
         """Whether a commit would be built by that recipe now; False if by none."""
         try:
             return self.bench.recipe(sha).key() == recipe_key
-        except NotFetched:
-            raise
-        except UserError:
+        except (NoRecipe, LibraryMissing):
             return False
 
     def setting_of(self, variable: str, *, lenient: bool = False) -> str:

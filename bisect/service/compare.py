@@ -13,6 +13,7 @@ from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import Counter
 from cpubisect.base.sandbox.policy import Wish
+from cpubisect.builders.build import NoRecipe
 from cpubisect.builders.recipes.matrix import Matrix, locate_matrix
 from cpubisect.builders.recipes.toolchain import find_ccache
 from cpubisect.history.history import History
@@ -178,7 +179,7 @@ def _toolchain(
             recipe = matrix.recipe(engine, side.sha, version, toolchains, prefer=named, flags=wanted.flags)
             systems.append(recipe.system)
             versions.append(version)
-        except UserError as reason:
+        except NoRecipe as reason:
             lacking = reason
     if lacking and len(versions) < LEAST_SIDES:
         raise lacking

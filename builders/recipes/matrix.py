@@ -11,7 +11,7 @@ from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
 from cpubisect.base.patches import patches_of
 from cpubisect.base.version import Version
-from cpubisect.builders.build import Edit, Library, Recipe, RepairRule, Toolchain
+from cpubisect.builders.build import Edit, Library, NoRecipe, Recipe, RepairRule, Toolchain
 from cpubisect.builders.recipes.matrix_file import (
     EditSection,
     EngineSection,
@@ -78,12 +78,12 @@ class Matrix:
         return tuple(rule for rule in self._section(engine.name).rules if rule.versions.holds(version))
 
     def preference(self, engine: Engine, version: Version) -> tuple[str, ...]:
-        """Toolchain names for a release, best first; raises UserError if no rule says."""
+        """Toolchain names for a release, best first; raises NoRecipe if no rule says."""
         names: tuple[str, ...] = ()
         for rule in self._holding(engine, version):
             names = rule.toolchain or names
         if not names:
-            raise UserError(
+            raise NoRecipe(
                 f"no rule of {self._name} gives {engine.name} {version} a toolchain", "add `toolchain:` to one"
             )
         return names
@@ -114,14 +114,14 @@ class Matrix:
 
         `prefer` names the toolchain to take whatever the rules say; `variant` is `SCREENING` for a recipe that the
         engine's screening builder carries out; `flags` are whose it is compiled by, `libraries` what its tree
-        wants. Raises UserError if no rule holds
+        wants. Raises NoRecipe if no rule holds
         for the version, if none of them says what a release build is and that is wanted, or if no toolchain that would
-        do is installed.
+        do is installed; UserError if a patch cannot be read.
         """
         names = (prefer,) if prefer else self.preference(engine, version)
         rules = [rule.by(flags) for rule in self._holding(engine, version)]
         if flags is Flags.RELEASE and all(rule.release is None for rule in rules):
-            raise UserError(
+            raise NoRecipe(
                 f"no rule of {self._name} says how a release of {engine.name} {version} is built",
                 "add `release:` to one, or leave out --flags",
             )
@@ -132,7 +132,7 @@ class Matrix:
             std = rule.std if rule.std is not None else std
             environment |= rule.environment
         if not system:
-            raise UserError(f"no rule of {self._name} gives {engine.name} {version} a system", "add `system:` to one")
+            raise NoRecipe(f"no rule of {self._name} gives {engine.name} {version} a system", "add `system:` to one")
         patches = tuple(patch for rule in rules for patch in rule.patches)
         return Recipe(
             engine=engine.name,
@@ -189,7 +189,7 @@ class Matrix:
         rules = self.rules(engine, version)
         if not rules:
             ranges = ", ".join(dict.fromkeys(str(rule.versions) for rule in self._section(engine.name).rules))
-            raise UserError(
+            raise NoRecipe(
                 f"no rule of {self._name} holds for {engine.name} {version}",
                 f"there are rules for {ranges}; add one for it" if ranges else "it has no rules at all",
             )
@@ -201,7 +201,7 @@ def _pick(names: Sequence[str], toolchains: Sequence[Toolchain], what: str) -> T
     for name in names:
         if name in installed:
             return installed[name]
-    raise UserError(
+    raise NoRecipe(
         f"none of the compilers for {what} is installed ({', '.join(names)})", f"apt install {apt_packages(names[0])}"
     )
 

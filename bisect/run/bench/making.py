@@ -11,15 +11,14 @@ from typing import TypeVar
 from cpubisect.base.engine import Engine
 from cpubisect.base.errors import UserError
 from cpubisect.base.flags import Flags
-from cpubisect.base.git.borrowed import NotFetched
 from cpubisect.base.home import Home
 from cpubisect.base.metrics import INSTRUCTIONS, Counter, Simulation
 from cpubisect.base.sandbox.policy import Kind
 from cpubisect.base.version import Version
-from cpubisect.builders.build import BuildResult, Library, Outcome, Recipe, Toolchain
+from cpubisect.builders.build import BuildResult, Library, NoRecipe, Outcome, Recipe, Toolchain
 from cpubisect.builders.libraries import HOST, libraries
 from cpubisect.builders.recipes.matrix import Matrix
-from cpubisect.builders.shelf import LibraryMissing, Shelf
+from cpubisect.builders.shelf import Shelf
 from cpubisect.history.history import History
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.records.purpose import Purpose
@@ -97,16 +96,14 @@ class Bench:
     _libraries: dict[str, tuple[Library, ...]] = field(default_factory=dict, repr=False)
 
     def version(self, sha: str) -> Version:
-        """The release a commit's tree says it belongs to; raises UserError if it doesn't say."""
+        """The release a commit's tree says it belongs to; raises NoRecipe if it doesn't say."""
         version = self.history.version_at(sha)
         if version is None:
-            raise UserError(
-                f"commit {sha[:12]} has no version file of {self.engine.name}", "choose a later good commit"
-            )
+            raise NoRecipe(f"commit {sha[:12]} has no version file of {self.engine.name}", "choose a later good commit")
         return version
 
     def recipe(self, sha: str) -> Recipe:
-        """How a commit is built now; raises UserError if there is no way."""
+        """How a commit is built now; raises NoRecipe if there is no way, UserError if that cannot be known here now."""
         return self.matrix.recipe(
             self.engine,
             sha,
@@ -124,9 +121,7 @@ class Bench:
             return self.received.pop(sha)
         try:
             recipe = self.recipe(sha)
-        except (LibraryMissing, NotFetched):
-            raise
-        except UserError as reason:
+        except NoRecipe as reason:
             raise Unobservable(reason.problem) from reason
         own = {build.id for build, _ in self.store.builds(self.owner, [sha])}
         kept = self.store.builds_of_recipe(self.owner, recipe.key(), self.history.identity)
