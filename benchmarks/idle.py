@@ -49,11 +49,21 @@ class Ran:
     functions: tuple[str, ...]
 
 
-def idle_functions(program: Path) -> frozenset[str] | None:
-    """The names of all functions between the marks of a program, as a profile has them; None if it has no marks."""
+def plain_name(function: str) -> str:
+    """A function's name without what says which copy of it is meant."""
+    return _CLONE.sub("", function)
+
+
+def functions_of(program: Path) -> list[str]:
+    """The plain names of all functions that a program has of its own, in the order of their addresses."""
     argv = ["nm", "--demangle", "--numeric-sort", str(program)]
     text = subprocess.run(argv, capture_output=True, text=True, errors="replace", check=True).stdout
-    names = [_CLONE.sub("", found[1]) for line in text.splitlines() if (found := _SYMBOL.match(line))]
+    return [plain_name(found[1]) for line in text.splitlines() if (found := _SYMBOL.match(line))]
+
+
+def idle_functions(program: Path) -> frozenset[str] | None:
+    """The names of all functions between the marks of a program, as a profile has them; None if it has no marks."""
+    names = functions_of(program)
     if BEGINS not in names or ENDS not in names:
         return None
     first, last = names.index(BEGINS), names.index(ENDS)
@@ -64,36 +74,41 @@ def idle_functions(program: Path) -> frozenset[str] | None:
 
 def share(profile: Mapping[str, float], idle: frozenset[str]) -> tuple[float, tuple[str, ...]]:
     """The part of a profile that idle functions have, and their names, costliest first."""
-    found = {name: cost for name, cost in profile.items() if _CLONE.sub("", name) in idle and cost > 0}
+    found = {name: cost for name, cost in profile.items() if plain_name(name) in idle and cost > 0}
     whole = sum(profile.values())
     names = sorted(found, key=lambda name: -found[name])
     return sum(found.values()) / whole if whole else 0.0, tuple(names)
 
 
-def newest(found: Iterable[tuple[int, Ran]]) -> list[Ran]:
-    """By release and test what the last build ran, the most of all its probes; later builds have higher numbers."""
-    last: dict[tuple[str, str], tuple[int, Ran]] = {}
-    for build, one in found:
+def newest(found: Iterable[tuple[float, Ran]]) -> list[Ran]:
+    """By release and test what the last build ran, the most of all its probes; of each it is said when its build
+    began."""
+    last: dict[tuple[str, str], tuple[float, Ran]] = {}
+    for started, one in found:
         key = one.release, one.test
-        last[key] = max(last.get(key, (build, one)), (build, one), key=lambda each: (each[0], each[1].share))
+        last[key] = max(last.get(key, (started, one)), (started, one), key=lambda each: (each[0], each[1].share))
     return [one for _, one in last.values()]
 
 
 def ran(home: Home) -> Iterator[Ran]:
     """What ran of idle parts, by release and test, for every build of a home directory whose program is still there."""
-    artifacts = Artifacts(home.artifacts)
-    idle: dict[int, frozenset[str] | None] = {}
+    idle: dict[str, frozenset[str] | None] = {}
     found = []
     for build, test, profile in profiles(home):
-        if build.id not in idle:
-            place = artifacts.path(build.artifact) if build.artifact else None
-            program = next((file for name in PROGRAMS for file in (place.rglob(name) if place else ())), None)
-            idle[build.id] = idle_functions(program) if program else None
-        names = idle[build.id]
+        if (digest := build.artifact or "") not in idle:
+            program = program_of(home, build)
+            idle[digest] = idle_functions(program) if program else None
+        names = idle[digest]
         if names is not None and profile:
             release = f"{build.recipe['engine']} {build.recipe['version']}"
-            found.append((build.id, Ran(release, test, *share(profile, names))))
+            found.append((build.started, Ran(release, test, *share(profile, names))))
     yield from newest(found)
+
+
+def program_of(home: Home, build: BuildRow) -> Path | None:
+    """What a build made and probes measure; None if that is no longer kept."""
+    place = Artifacts(home.artifacts).path(build.artifact) if build.artifact else None
+    return next((file for name in PROGRAMS for file in (place.rglob(name) if place else ())), None)
 
 
 def profiles(home: Home, *, as_it_is: bool = False) -> Iterator[tuple[BuildRow, str, Mapping[str, float]]]:

@@ -8,19 +8,21 @@ optimisation or left out, and libraries of the tree instead of the host's. `bise
 home of its own then makes plain builds, and without `--matrix`, in another one, lean ones; each with a compiler cache
 of its own, so that all is compiled. `table` reads both homes: for each release that both have built, the CPU seconds of
 the build that compiled the largest part, and for each test that both have counted, how much more instructions the lean
-one takes; and of each of them the functions that differ most between the newest builds. `--write` puts both tables into
+one takes; and of each of them how much of that is in the program's own functions, not in those of the host's
+libraries, and the functions that differ most between the newest builds. `--write` puts both tables into
 docs/lean-builds.md.
 """
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import yaml
 from built import BEGIN, END, Key, Tried, key_of, together
-from idle import profiles
+from idle import functions_of, plain_name, profiles, program_of
 
 from cpubisect.base.home import Home
 from cpubisect.base.version import Version
@@ -64,8 +66,18 @@ def table(plain: Tried, lean: Tried) -> Iterator[str]:
         yield "| " + " | ".join([*key, *_build(plain, key), *_build(lean, key), *costs]) + " |"
 
 
-Profiles = Mapping[tuple[Key, str], tuple[int, Mapping[str, float]]]
-"""By release and test the newest build with a profile, and the instructions per query of its functions."""
+@dataclass(frozen=True)
+class Profiled:
+    """A build that was begun at a time in epoch seconds: the instructions per query of all `functions` that a test ran,
+    and the plain names of those that are its `own`, none if its program is no longer there."""
+
+    started: float
+    functions: Mapping[str, float]
+    own: frozenset[str]
+
+
+Profiles = Mapping[tuple[Key, str], Profiled]
+"""The newest profile by release and test."""
 
 SHOWN = 2
 """So many functions of a test are named."""
@@ -76,13 +88,30 @@ ENOUGH = 0.01
 
 def newest_profiles(homes: Sequence[Path]) -> Profiles:
     """What the homes have."""
-    found: dict[tuple[Key, str], tuple[int, Mapping[str, float]]] = {}
+    found: dict[tuple[Key, str], Profiled] = {}
+    own: dict[str, frozenset[str]] = {}
     for home in homes:
         for build, test, profile in profiles(Home(home), as_it_is=True):
-            key = key_of(build), test
-            if profile and found.get(key, (0, {}))[0] <= build.id:
-                found[key] = build.id, profile
+            key, digest = (key_of(build), test), build.artifact or ""
+            if not profile or (key in found and found[key].started > build.started):
+                continue
+            if digest not in own:
+                program = program_of(Home(home), build)
+                own[digest] = frozenset(functions_of(program) if program else ())
+            found[key] = Profiled(build.started, profile, own[digest])
     return found
+
+
+def own_change(plain: Profiled, lean: Profiled) -> float | None:
+    """How much more the lean program's own functions take, in percent of all of the plain one's instructions; None if
+    it is not known of one which these are."""
+    if not plain.own or not lean.own:
+        return None
+    before, after = (
+        sum(cost for name, cost in one.functions.items() if plain_name(name) in plain.own | lean.own)
+        for one in (plain, lean)
+    )
+    return (after - before) / sum(plain.functions.values()) * 100
 
 
 def differing(plain: Mapping[str, float], lean: Mapping[str, float]) -> list[tuple[str, float]]:
@@ -94,13 +123,15 @@ def differing(plain: Mapping[str, float], lean: Mapping[str, float]) -> list[tup
 
 def by_function(plain: Profiles, lean: Profiles) -> Iterator[str]:
     """A row for each release and test that both have a profile of."""
-    yield "| engine | release | test | plain | lean | functions that differ most |"
-    yield "|---|---|---|--:|--:|---|"
+    yield "| engine | release | test | plain | lean | in its own functions | functions that differ most |"
+    yield "|---|---|---|--:|--:|--:|---|"
     for key, test in sorted(plain.keys() & lean.keys(), key=lambda one: (one[0][0], Version.parse(one[0][1]), one)):
-        before, after = plain[key, test][1], lean[key, test][1]
-        most = [f"`{name}` {by:+,.1f}" for name, by in differing(before, after)[:SHOWN]]
-        whole = (f"{sum(each.values()):,.1f}" for each in (before, after))
-        yield "| " + " | ".join([*key[:2], test, *whole, ", ".join(most).replace("|", "\\|")]) + " |"
+        before, after = plain[key, test], lean[key, test]
+        most = [f"`{name}` {by:+,.1f}" for name, by in differing(before.functions, after.functions)[:SHOWN]]
+        whole = (f"{sum(each.functions.values()):,.1f}" for each in (before, after))
+        own = own_change(before, after)
+        said = "" if own is None else f"{own:+.3f} %"
+        yield "| " + " | ".join([*key[:2], test, *whole, said, ", ".join(most).replace("|", "\\|")]) + " |"
 
 
 def _build(tried: Tried, key: Key) -> tuple[str, str]:

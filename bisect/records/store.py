@@ -45,7 +45,7 @@ class Repair(Plain):
 class BuildRow:
     """A finished build as stored; `artifact` is its digest, None unless built; `recipe` is plain data of whichever
     program made it; `sandbox` is what it was made in, or `none`; `origin` is the identity of the clone that it
-    was made from, empty if that is not known; else as in builders.build.BuildResult."""
+    was made from, empty if that is not known; `started` is in epoch seconds; else as in builders.build.BuildResult."""
 
     id: int
     sha: str
@@ -65,6 +65,7 @@ class BuildRow:
     code: str
     sandbox: str = "none"
     origin: str = ""
+    started: float = 0.0
 
     @property
     def same_as(self) -> str:
