@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cpubisect.workloads.probe import Test
-from cpubisect.workloads.repeatability import spread_percent
 
 LUA = Path(__file__).parent.parent / "lua"
 
@@ -117,11 +116,12 @@ def define(
 ) -> Script:
     """A test and its script. `settable` maps a script's option to the parameter it takes its value from and that
     parameter's default; `own` are parameters that no option of the script takes, `without` those of COMMON that it does
-    not have; a test of the group of writes `writes` unless it is said."""
+    not have; a test of the group of writes `writes` unless it is said. How far its counts spread is not said here: that
+    depends on the engine."""
     numbers = {"rows": str(rows), "queries": str(queries), "warm-queries": str(warm)}
     common = {parameter: value for parameter, value in COMMON.items() if parameter not in without}
     parameters = {**numbers, **dict((settable or {}).values()), **(own or {}), **common}
     changing = group == WRITE if writes is None else writes
-    test = Test(name, "mysql", group, summary, changing, parameters, spread_percent("mysql", name))
+    test = Test(name, "mysql", group, summary, changing, parameters)
     names = {option: parameter for option, (parameter, _) in (settable or {}).items()}
     return Script(test, script, options or {}, names, draining, data, operations, background)
