@@ -105,6 +105,21 @@ def test_a_commit_that_could_not_be_probed_speaks_for_no_other(home: Path, tmp_p
     assert len(lab.probes(shas[2], Purpose.SEARCH, 1)) == 1
 
 
+def test_a_patch_that_cannot_be_read_is_no_fault_of_the_commit(home: Path, tmp_path: Path) -> None:
+    shas = history(tree(1000), cost(1100)).write(tmp_path / "kv")
+    (tmp_path / "patches").mkdir()
+    patch = tmp_path / "patches/own.patch"
+    patch.touch()
+    own = locate_matrix().read_text().replace("        why: Plain C++17", "        patches: [own.patch]\n        why: Plain")
+    (tmp_path / "own.yaml").write_text(own)
+    lab = replace(opened(tmp_path / "kv", shas[1]), matrix=Matrix.load(tmp_path / "own.yaml"))
+    assert lab.bench.recipe(shas[1]).patches == ("own.patch",)
+    patch.unlink()
+    with pytest.raises(UserError, match="cannot read the patch own.patch"):
+        lab.build(shas[1])
+    assert not lab.failures()
+
+
 class Killing:
     """A program that is killed the first so many times."""
 
