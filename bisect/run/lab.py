@@ -15,6 +15,7 @@ from cpubisect.base.version import Version
 from cpubisect.builders.build import NoRecipe, Outcome, Toolchain
 from cpubisect.builders.recipes.matrix import Matrix
 from cpubisect.builders.shelf import LibraryMissing
+from cpubisect.builders.trees.code import tells_apart
 from cpubisect.history.history import History
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES
 from cpubisect.records.purpose import Purpose
@@ -386,6 +387,6 @@ def _why_not_of(drawn: Drawn, build: BuildRow) -> str:
     """Why redraws are none of a build; empty if they are."""
     if drawn.outcome is not Outcome.BUILT:
         return drawn.first_error or drawn.outcome
-    if build.code and drawn.code != build.code:
+    if build.code and tells_apart(drawn.code, build.code):
         return "its objects are no longer what they were when it was built: was a compiler or a library changed?"
     return ""

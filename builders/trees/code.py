@@ -30,6 +30,9 @@ from elftools.elf.segments import NoteSegment
 
 from cpubisect.builders.build import Recipe
 
+FORM = "2"
+"""How a digest is taken; raised when it comes to see something else of a program. It stands before the digest."""
+
 _MAGIC = b"\x7fELF"
 _SHORTEST_SHA = 7
 _HEADER_FIELDS = ("e_type", "e_machine", "e_version", "e_entry", "e_flags", "e_phoff", "e_phentsize", "e_phnum")
@@ -76,7 +79,7 @@ def spans_of(commit_dates: Iterable[datetime], began: datetime, ended: datetime)
 
 
 def code_digest(output: Path, recipe: Recipe, spans: Iterable[Span] = ()) -> str:
-    """SHA-256 over the code and data of an artifact directory; equal ones are equal programs.
+    """FORM and SHA-256 over the code and data of an artifact directory; equal ones are equal programs.
 
     Programs and shared libraries count as the head of this file says, other files (messages, scripts) as they are.
     `spans` are the times that the commit or its build may have stamped: those of the commit, and the build's own.
@@ -88,7 +91,12 @@ def code_digest(output: Path, recipe: Recipe, spans: Iterable[Span] = ()) -> str
         content = path.read_bytes()
         loaded = _loaded(path, content, masks) if content.startswith(_MAGIC) else hashlib.sha256(content).digest()
         digest.update(str(path.relative_to(output)).encode() + b"\0" + loaded)
-    return digest.hexdigest()
+    return f"{FORM}-{digest.hexdigest()}"
+
+
+def tells_apart(one: str, other: str) -> bool:
+    """Whether by two digests their programs differ; those of different forms say nothing of each other."""
+    return one != other and one.rpartition("-")[0] == other.rpartition("-")[0]
 
 
 class _Masks:

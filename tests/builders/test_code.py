@@ -11,7 +11,7 @@ from small_trees import TOOLCHAINS, commit, git, recipe_for, settings_in
 from cpubisect.builders.build import BuildResult, Outcome
 from cpubisect.builders.carry import carry_out
 from cpubisect.builders.rocksdb import BUILDER
-from cpubisect.builders.trees.code import Span, code_digest, spans_of
+from cpubisect.builders.trees.code import Span, code_digest, spans_of, tells_apart
 from cpubisect.builders.trees.source import checked_out
 
 MAKEFILE = """\
@@ -138,6 +138,14 @@ def test_symbols_and_debug_information_do_not_count(clone: Clone, tmp_path: Path
     shutil.copytree(built.output, stripped)
     subprocess.run(["strip", stripped / "db_bench"], check=True)
     assert code_digest(built.output, built.recipe) == code_digest(stripped, built.recipe)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "apart"),
+    [("2-ab", "2-ab", False), ("2-ab", "2-cd", True), ("1-ab", "2-cd", False), ("ab", "2-ab", False), ("", "ab", True)],
+)
+def test_only_digests_of_one_form_tell_programs_apart(one: str, other: str, apart: bool) -> None:
+    assert tells_apart(one, other) is tells_apart(other, one) is apart
 
 
 def test_other_files_of_an_artifact_count_as_they_are(tmp_path: Path) -> None:

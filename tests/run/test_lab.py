@@ -110,12 +110,12 @@ def test_a_patch_that_cannot_be_read_is_no_fault_of_the_commit(home: Path, tmp_p
     (tmp_path / "patches").mkdir()
     patch = tmp_path / "patches/own.patch"
     patch.touch()
-    own = locate_matrix().read_text().replace("        why: Plain C++17", "        patches: [own.patch]\n        why: Plain")
+    own = locate_matrix().read_text().replace("why: Plain C++17", "patches: [own.patch]\n        why: Plain C++17")
     (tmp_path / "own.yaml").write_text(own)
     lab = replace(opened(tmp_path / "kv", shas[1]), matrix=Matrix.load(tmp_path / "own.yaml"))
     assert lab.bench.recipe(shas[1]).patches == ("own.patch",)
     patch.unlink()
-    with pytest.raises(UserError, match="cannot read the patch own.patch"):
+    with pytest.raises(UserError, match=r"cannot read the patch own\.patch"):
         lab.build(shas[1])
     assert not lab.failures()
 
@@ -370,6 +370,14 @@ def test_a_disk_that_fills_up_meanwhile_is_the_hosts_fault(
     assert lab.store.told(lab.bisection, Redrawing)
     assert drawn(lab) == []
     monkeypatch.undo()
+    assert len(lab.probes(shas[1], CLOCK.linked(1), 1)) == 1
+
+
+def test_a_build_whose_code_was_looked_at_another_way_is_linked_anew(home: Path, tmp_path: Path) -> None:
+    shas = history(tree(1000), cost(1100)).write(tmp_path / "kv")
+    lab = opened(tmp_path / "kv", shas[1])
+    earlier = replace(lab.build(shas[1]), code="0" * 64)
+    lab._built[shas[1]] = earlier
     assert len(lab.probes(shas[1], CLOCK.linked(1), 1)) == 1
 
 
