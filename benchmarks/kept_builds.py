@@ -19,7 +19,7 @@ from cpubisect.base.errors import UserError
 from cpubisect.base.version import Version
 from cpubisect.builders.build import BuildSettings, Recipe, Toolchain
 from cpubisect.builders.carry import carry_out
-from cpubisect.builders.catalog import builder_of, screening_builder_named
+from cpubisect.builders.catalog import builder_of
 from cpubisect.builders.recipes.matrix import Matrix
 from cpubisect.builders.recipes.toolchain import installed_toolchains
 from cpubisect.history.history import History
@@ -111,13 +111,10 @@ class KeptBuilds:
         return False
 
     def _make(self, recipe: Recipe) -> None:
-        builder = builder_of(self.engine)
-        if recipe.variant:
-            module = self._matrix.screening_builder(self.engine)
-            if module is None:
-                raise UserError(f"{self.engine.name} has no screening builder", "name one in the matrix")
-            builder = screening_builder_named(module, self.engine.name)
-        settings = BuildSettings(self.ccache, self._matrix.patches_dir, jobs=self.jobs)
+        if recipe.variant and not self.engine.screening:
+            raise UserError(f"{self.engine.name} has no screening builder", "name one in the matrix")
+        builder = builder_of(self.engine, recipe.variant)
+        settings = BuildSettings(self.ccache / (recipe.variant or "ordinary"), self._matrix.patches_dir, jobs=self.jobs)
         log = self.place.root / "logs" / f"{recipe.commit[:12]}-{recipe.variant or 'ordinary'}.log"
         with tempfile.TemporaryDirectory(dir=self.place.root) as work:
             result = carry_out(recipe, builder, self.history.path, Path(work), settings, log=log)
@@ -150,7 +147,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def kept_builds(arguments: argparse.Namespace, *, commits: Sequence[str], made: Collection[str]) -> KeptBuilds:
-    """From the arguments of `add_arguments`; the compiler cache is a place's own unless $CCACHE_DIR names one."""
+    """From the arguments of `add_arguments`; the compiler cache, with a part for each kind of build, is a place's own
+    unless $CCACHE_DIR names one."""
     place = Place(arguments.place)
     history = History(arguments.repo)
     shas = [history.resolve(name).sha for name in commits]

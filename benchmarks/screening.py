@@ -22,7 +22,7 @@ from kept_builds import add_arguments, cpu_name, kept_builds, say
 
 from cpubisect.base.errors import UserError
 from cpubisect.base.metrics import INSTRUCTIONS, Counter
-from cpubisect.builders.recipes.matrix import SCREENING
+from cpubisect.builders.build import SCREENING
 from cpubisect.workloads import catalog
 from cpubisect.workloads.counters.choice import choose, examine
 from cpubisect.workloads.probe import ProbeRequest

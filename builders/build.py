@@ -81,6 +81,9 @@ class NoRecipe(UserError):
     compiler that the rules name is installed."""
 
 
+SCREENING = "screening"
+"""The variant of recipes for cheap builds: only to be compared with each other."""
+
 IDLE_FORM = 2
 """The way in which idle sources and those that are left out are built: raised when other binaries come of it."""
 

@@ -2,13 +2,17 @@
 modules' names in the matrix."""
 
 from cpubisect.base.engine import Engine, offered
+from cpubisect.builders.build import SCREENING
 from cpubisect.builders.trees.shop import Builder
 
 _ROOM = "cpubisect.builders"
 
 
-def builder_of(engine: Engine) -> Builder:
-    """What builds an engine; raises UserError, with those there are, if the matrix names none."""
+def builder_of(engine: Engine, variant: str = "") -> Builder:
+    """What builds an engine, or what makes that `variant` of its builds; raises UserError, with those there are, if the
+    matrix names none."""
+    if variant == SCREENING:
+        return screening_builder_named(engine.screening, engine.name)
     return builder_named(engine.builder, engine.name)
 
 

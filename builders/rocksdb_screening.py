@@ -12,6 +12,7 @@ from cpubisect.base.sandbox import inside
 from cpubisect.builders.build import Outcome
 from cpubisect.builders.repairs.diagnostics import classify
 from cpubisect.builders.rocksdb import TARGET, MakeDbBench
+from cpubisect.builders.trees.idle import is_idle
 from cpubisect.builders.trees.plan import compilations
 from cpubisect.builders.trees.progress import compile_lines
 from cpubisect.builders.trees.shop import Builder, CommandFailed, Shop
@@ -19,6 +20,9 @@ from cpubisect.builders.unity import Chunk, breakers, chunks, library_objects
 
 CHUNKS = 8
 """How many there are: eight of RocksDB's need about 2 GB of memory each."""
+
+OPTIMISATION = "-O1"
+"""What a chunk is compiled by for a first look; see docs/screening.md for what that costs and shows."""
 
 _PREFIX = "screening-"
 _PLAN = f"{_PREFIX}plan"
@@ -28,14 +32,19 @@ _RULES = f"{_PREFIX}rules.mk"
 
 class ScreenDbBench(MakeDbBench):
     """Makes the objects of the library in chunks, then lets make go on: it finds them up to date, compiles the rest,
-    and archives and links as always. What it works with lies in the tree, its names begin with `screening-`."""
+    and archives and links as always. What it works with lies in the tree, its names begin with `screening-`.
+    `options` are added to the commands that compile chunks."""
+
+    def __init__(self, *options: str) -> None:
+        self._options = options
 
     def configure(self, shop: Shop) -> None:
-        """Learn from make what it would do; sources it generates have to wait for it."""
+        """Learn from make what it would do; sources it generates have to wait for it, and idle ones are its own."""
+        super().configure(shop)
         plan = self.plan(shop)
         shop.write(shop.tree / _PLAN, plan)
-        generated = (made.source for made in compilations(plan) if not (shop.tree / made.source).exists())
-        shop.write(shop.tree / _ALONE, "".join(f"{source}\n" for source in generated))
+        alone = (made.source for made in compilations(plan) if _is_make_s(shop, made.source))
+        shop.write(shop.tree / _ALONE, "".join(f"{source}\n" for source in alone))
         parts = _chunks(shop)
         joined = sum(len(part.members) for part in parts)
         shop.compiles.expected = compile_lines(plan) - joined + 2 * len(parts)
@@ -44,7 +53,7 @@ class ScreenDbBench(MakeDbBench):
         """Compile the chunks, and whatever breaks its chunk by itself; then all the rest."""
         command = ["make", "-f", _RULES, "--keep-going", "--output-sync=target", f"-j{shop.settings.jobs}"]
         while parts := _chunks(shop):
-            _write(shop, parts)
+            _write(shop, parts, self._options)
             try:
                 shop.run(command)
                 break
@@ -58,6 +67,11 @@ class ScreenDbBench(MakeDbBench):
     def compiled(self, shop: Shop) -> tuple[str, ...]:
         """As ever: the dependency file of a chunk names all that it includes."""
         return tuple(name for name in super().compiled(shop) if not name.startswith(_PREFIX))
+
+
+def _is_make_s(shop: Shop, source: str) -> bool:
+    """Whether make generates a source, or compiles it without optimisation."""
+    return not (shop.tree / source).exists() or is_idle(source, shop.recipe.idle)
 
 
 def _chunks(shop: Shop) -> list[Chunk]:
@@ -86,14 +100,14 @@ def _breaking(tree: Path, parts: Sequence[Chunk], failure: CommandFailed) -> set
     return breakers(finished.output, sources, tree) or sources
 
 
-def _write(shop: Shop, parts: Sequence[Chunk]) -> None:
+def _write(shop: Shop, parts: Sequence[Chunk], options: Sequence[str]) -> None:
     """The chunks' sources and the makefile; a file that would not change keeps its time."""
     rules = [f"all: {' '.join(member.object for part in parts for member in part.members)}\n"]
     for part in parts:
         source, empty = f"{_PREFIX}{part.number}.cc", f"{_PREFIX}{part.number}-empty"
         _update(shop, shop.tree / source, part.text)
         _update(shop, shop.tree / f"{empty}.cc", "")
-        rules.append(part.rules(source, empty))
+        rules.append(part.rules(source, empty, options))
     shop.write(shop.tree / _RULES, "\n".join(rules))
 
 
@@ -102,7 +116,7 @@ def _update(shop: Shop, path: Path, text: str) -> None:
         shop.write(path, text)
 
 
-SCREENING_BUILDER: Builder = ScreenDbBench()
+SCREENING_BUILDER: Builder = ScreenDbBench(OPTIMISATION)
 
-BUILDER: Builder = SCREENING_BUILDER
-"""The same for a matrix that gives it to an engine as its only builder."""
+BUILDER: Builder = ScreenDbBench()
+"""For a matrix that gives it to an engine as its only builder: it is compiled by that one's flags."""

@@ -36,12 +36,13 @@ class Chunk:
         """The source of the chunk."""
         return "".join(f'#include "{member.source}"\n' for member in self.members)
 
-    def rules(self, source: str, empty: str) -> str:
-        """Makefile rules for all objects of the chunk; `source` holds its text, `empty` (no suffix) an empty `.cc`."""
+    def rules(self, source: str, empty: str, options: Sequence[str] = ()) -> str:
+        """Makefile rules for all objects of the chunk; `source` holds its text, `empty` (no suffix) an empty `.cc`;
+        `options` are added to the command that compiles it."""
         lead, *others = self.members
         needs = " ".join(member.source for member in self.members)
         rules = [
-            _rule(lead.object, f"{source} {needs}", lead.of(source, lead.object)),
+            _rule(lead.object, f"{source} {needs}", (*lead.of(source, lead.object), *options)),
             # Its hits would make the build look as if the cache had helped.
             _rule(f"{empty}.o", f"{empty}.cc", ("env", "CCACHE_DISABLE=1", *lead.of(f"{empty}.cc", f"{empty}.o"))),
             *(_rule(other.object, f"{empty}.o {other.source}", ("cp", f"{empty}.o", other.object)) for other in others),

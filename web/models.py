@@ -361,6 +361,7 @@ class Request(Wanted):
     min_step: float | None = Field(default=None, ge=0.001, le=1000, description="percent")
     first: bool = Field(default=False, description="the largest step is enough")
     both_sides: bool = Field(default=False, description="search also what good's own branch saved since the fork point")
+    screen: bool = Field(default=False, description="search by cheaper builds, and confirm by ordinary ones")
     simulations: list[Simulation] = Field(
         default=[], max_length=len(Simulation), description="what callgrind simulates"
     )

@@ -106,6 +106,11 @@ class SimulatedLab:
         self._series: dict[Purpose, list[tuple[str, ProbeRow]]] = {}
         self._clocked: list[tuple[str, ProbeRow]] = []
 
+    @property
+    def proof(self) -> "SimulatedLab":
+        """This one: all its builds are of one kind."""
+        return self
+
     def on_good_side(self, question: Question) -> "SimulatedLab":
         """Never asked for: a straight history has no fork point."""
         raise AssertionError("a straight history has no fork point")

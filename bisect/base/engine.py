@@ -26,7 +26,7 @@ class Engine:
     `{version}`; the first of `version_files` that a tree holds decides; `irrelevant` are gitignore-style globs of
     paths that cannot change the built target; `unread` are directories (`/mysql-test/suite/`) that no build reads;
     `bundled` are directories (`/extra/*/`) that hold a library each which comes with the tree; `builder` and `workload`
-    name modules of those rooms."""
+    name modules of those rooms, `screening` the one that makes cheaper builds for a first look, empty if none does."""
 
     name: str
     repository: str
@@ -37,6 +37,7 @@ class Engine:
     workload: str
     unread: tuple[str, ...] = ()
     bundled: tuple[str, ...] = ()
+    screening: str = ""
 
 
 def offered(package: str, kind: str, wanted: str, engine: str) -> Any:

@@ -59,6 +59,10 @@ if TYPE_CHECKING:
     "--both-sides", is_flag=True,
     help="Where GOOD is on a branch of its own: search also what that saved since the fork point.",
 )  # fmt: skip
+@click.option(
+    "--screen", is_flag=True,
+    help="Search by cheaper builds, where the engine has such, and confirm what is found by ordinary ones.",
+)  # fmt: skip
 @option.toolchain
 @option.matrix
 @option.jobs
@@ -75,6 +79,7 @@ def start(as_json: bool, quiet: bool, cluster: str | None, certificates: Path | 
     Examples:
       bisect start 5.6.51 5.7.44 --test point-query
       bisect start v8.5.3 v8.8.1 --test seekrandom --repo ~/rocksdb --set value_size=100
+      bisect start v8.5.3 v8.8.1 --test seekrandom --repo ~/rocksdb --screen
       bisect start 5.5.8 5.6.10 --test read-only --rows 10000 --find improvement
       bisect start 5.6.21 5.6.27 --test point-query --test insert
       bisect start 5.5.8 5.6.10 --test point-query --defaults server --first

@@ -50,8 +50,8 @@ class Spent:
 
 @dataclass(frozen=True)
 class SampleRow:
-    """A finished probe without its profile: `sha` is the commit it measured, `values` maps metrics to its samples, the
-    rest is as in ProbeRow."""
+    """A finished probe without its profile: `sha` is the commit it measured, `variant` the kind of its build, empty for
+    the ordinary one, `values` maps metrics to its samples, the rest is as in ProbeRow."""
 
     id: int
     build: int
@@ -63,11 +63,13 @@ class SampleRow:
     error: str | None
     values: Mapping[str, tuple[float, ...]]
     note: str = ""
+    variant: str = ""
 
 
 @dataclass(frozen=True)
 class BuildLine:
-    """A finished build without what it was compiled from; `made` says whether it was made for this bisection."""
+    """A finished build without what it was compiled from; `made` says whether it was made for this bisection, `variant`
+    is its kind, empty for the ordinary one."""
 
     id: int
     sha: str
@@ -81,6 +83,7 @@ class BuildLine:
     cache_hits: int
     cache_misses: int
     made: bool
+    variant: str = ""
 
 
 def queued(store: Store) -> list[int]:
@@ -182,7 +185,7 @@ def samples(store: Store, bisection: int, test: str | None = None, metrics: Sequ
     rows = store.read(
         f"""
         SELECT probes.id, builds.sha, probes.build, probes.test, probes.purpose, probes.seconds, probes.started,
-            probes.error, probes.note
+            probes.error, probes.note, coalesce(json_extract(builds.recipe, '$.variant'), '') AS variant
         FROM probes JOIN builds ON builds.id = probes.build WHERE {condition} ORDER BY probes.id
         """,
         *parameters,
@@ -200,7 +203,8 @@ def build_lines(store: Store, bisection: int) -> list[BuildLine]:
         SELECT builds.id, builds.sha, builds.started, builds.outcome, builds.first_error, builds.cpu_seconds,
             builds.wall_seconds, builds.cache_hits, builds.cache_misses, uses.made,
             json_array_length(builds.repairs) AS repairs,
-            json_extract(builds.recipe, '$.toolchain.name') AS toolchain
+            json_extract(builds.recipe, '$.toolchain.name') AS toolchain,
+            coalesce(json_extract(builds.recipe, '$.variant'), '') AS variant
         FROM builds JOIN uses ON uses.build = builds.id WHERE uses.bisection = ? ORDER BY builds.id
         """,
         bisection,

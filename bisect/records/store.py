@@ -72,6 +72,11 @@ class BuildRow:
         """What the code is known by: its digest, or that of the whole artifact where only that is known."""
         return self.code or self.artifact or ""
 
+    @property
+    def variant(self) -> str:
+        """The kind of a build that is no ordinary one, else empty."""
+        return str(self.recipe.get("variant", ""))
+
     @classmethod
     def read(cls, row: sqlite3.Row) -> Self:
         """From the columns of its table that have the names of its fields."""

@@ -240,26 +240,26 @@ def _group(group: Group) -> list[Block]:
 
 def _commits(told: Bisection) -> list[Section]:
     found = []
-    counted = told.metric.counted
     for test in told.tests if told.commits else ():
-        rows = tuple(_row(commit, commit.values[test], commit.notes.get(test, ()), counted) for commit in told.commits)
+        rows = tuple(_row(told, commit, test) for commit in told.commits)
         columns = (
             Column("commit"),
-            *(Column(title, right=True) for title in (short(counted), "cpu us/q", "build s")),
+            *(Column(title, right=True) for title in (short(told.metric.counted), "cpu us/q", "build s")),
             Column("remarks", loose=True),
         )
         found.append(Section(f"{prefix(test, told.tests)}Commits measured", (Table(columns, rows),)))
     return found
 
 
-def _row(commit: Built, values: Mapping[str, Sequence[float]], notes: Sequence[str], counted: str) -> tuple[str, ...]:
+def _row(told: Bisection, commit: Built, test: str) -> tuple[str, ...]:
+    counted, values = told.metric.counted, commit.values[test]
     count, clock = values.get(counted), values.get(CPU)
-    remarks = []
+    remarks = [f"{commit.recipe.variant or 'ordinary'} build"] if told.screen else []
     if commit.outcome != "built":
         remarks.append(f"{commit.outcome}: {commit.first_error}")
     elif commit.first_error:
         remarks.append(f"probe: {commit.first_error}")
-    remarks += notes
+    remarks += commit.notes.get(test, ())
     if commit.equal_to:
         remarks.append(f"code of {commit.equal_to[:12]}")
     if commit.repairs:

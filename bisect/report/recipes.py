@@ -40,6 +40,7 @@ def _recipe(commit: Built) -> Facts:
     return facts(
         [
             ("compiler", recipe.compiler),
+            ("kind", recipe.variant),
             ("release", recipe.version),
             ("build", " ".join((recipe.system, *recipe.options))),
             ("standard", recipe.std),

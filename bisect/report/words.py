@@ -53,7 +53,12 @@ def reproduce(asked: Asked) -> list[str]:
         words += ["--flags", asked.flags.value]
     implied = SIMULATED.get(asked.metric.counted)
     words += [f"--{simulation}" for simulation in asked.simulations if simulation is not implied]
-    wishes = {"--first": asked.first, "--both-sides": asked.both_sides, "--unsafe-settings": asked.unsafe_settings}
+    wishes = {
+        "--first": asked.first,
+        "--both-sides": asked.both_sides,
+        "--screen": asked.screen,
+        "--unsafe-settings": asked.unsafe_settings,
+    }
     words += [option for option, wanted in wishes.items() if wanted]
     for name, setting in sorted(asked.given.items()):
         words += ["--set", f"{name}={setting}"]

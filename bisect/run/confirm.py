@@ -1,6 +1,6 @@
 """From a step between two measured commits to a named culprit: measured against its parent, and inside its merge."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Self
@@ -8,6 +8,7 @@ from typing import Self
 from cpubisect.base.metrics import COUNTED
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.readings import cpu_samples, mean_profile
+from cpubisect.records.store import ProbeRow
 from cpubisect.run.chase import chase
 from cpubisect.run.classes import merged_lines, narrow, search
 from cpubisect.run.crew import begin_all
@@ -90,7 +91,7 @@ class Confirmer:
         self._yardstick = yardstick
         self._whole = whole
         self._noisy = yardstick.regime is Regime.NOISY
-        self._rises = Rises(lab, yardstick)
+        self._rises = Rises(lab.proof, yardstick)
         self._refined_before: dict[tuple[tuple[str, ...], str, str], Findings] = {}
         self._announced: set[str] = set()
 
@@ -238,6 +239,9 @@ class Confirmer:
         # A step looks largest where it is found: what all readings of the ends say limits it.
         expected = min(abs(found.percent), abs(searched.end / searched.start - 1) * 100)
         rise = self._rises.between(parent, sha, expected, searched.noise)
+        if self._lab.question.screen:
+            # What it is a part of was measured in the builds of the search.
+            rise = replace(rise, before=searched.costs[found.low])
         return replace(rise, expected=expected / 100 * searched.start)
 
     def _shows(self, rise: Rise, least: float) -> bool:
@@ -251,10 +255,11 @@ class Confirmer:
 
     def _refused(self, searched: Searched, found: Found, rise: Rise, parent: str, sha: str) -> Findings:
         """A step that does not show between two commits; raises Unobservable."""
-        equal = " (their code is equal)" if self._lab.same_code(parent, sha) else ""
+        equal = " (their code is equal)" if self._lab.proof.same_code(parent, sha) else ""
         count = f" in {len(rise.clocked.after)} rounds" if rise.clocked else ""
         which = "the commit and its parent" if found.single else f"{parent[:12]} and {sha[:12]}"
-        why = f"the step does not show between {which}{count}{equal}"
+        by = " by ordinary builds" if self._lab.question.screen else ""
+        why = f"the step does not show between {which}{count}{by}{equal}"
         group = self._group(searched, found, why)
         if rise.clocked is None:
             return Findings(groups=(group,), refused=(sha,))
@@ -282,7 +287,11 @@ class Confirmer:
             return self._inside_merge(line, sha, parent, rise)
         # Nothing to state on an exact metric.
         stated = max(found.probability, self._stated(searched, found)) if self._noisy else None
-        return Findings((replace(self._culprit(line, sha, parent, rise), probability=stated),))
+        culprit = replace(self._culprit(line, sha, parent, rise), probability=stated)
+        if self._lab.question.screen:
+            told = f"in the search, by screening builds, it was {found.percent:+.2f} %"
+            culprit = replace(culprit, note="; ".join(filter(None, (culprit.note, told))))
+        return Findings((culprit,))
 
     def _stated(self, searched: Searched, found: Found) -> float:
         """How likely a step is where it was found, with the readings that confirm it."""
@@ -393,7 +402,7 @@ class Confirmer:
         steps: dict[str, Step] = {}
         functions: tuple[FunctionChange, ...] = ()
         if not self._noisy:
-            probes = [self._lab.probes(commit, Purpose.SEARCH, self._yardstick.repeats) for commit in (parent, sha)]
+            probes = self._profiled(parent, sha)
             steps.update({**raw_steps(COUNTED, *probes), self._yardstick.metric: rise.step})
             functions = largest_functions(*map(mean_profile, probes))
         note = f"the layout of its code could not be drawn anew: {rise.unplaced}" if rise.unplaced else ""
@@ -422,6 +431,12 @@ class Confirmer:
             parent_release=self._lab.history.release(parent),
             side=self._lab.side,
         )
+
+    def _profiled(self, parent: str, sha: str) -> list[Sequence[ProbeRow]]:
+        """The counts of a commit and its parent that tell which functions changed: those of the search, and where that
+        went by other builds, those that confirm it. Raises Unobservable."""
+        purpose = Purpose.count(sha, parent) if self._lab.question.screen else Purpose.SEARCH
+        return [self._lab.proof.probes(own, purpose, self._yardstick.repeats) for own in (parent, sha)]
 
     def _group(self, searched: Searched, found: Found, why: str, *, unmeasured: bool = False) -> Group:
         """The candidates of a step: if the commit's parent is `unmeasured`, all after what the class before it was

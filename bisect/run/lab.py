@@ -12,7 +12,7 @@ from cpubisect.base.metrics import Counter
 from cpubisect.base.objects import ObjectFile
 from cpubisect.base.sandbox.policy import Kind
 from cpubisect.base.version import Version
-from cpubisect.builders.build import NoRecipe, Outcome, Toolchain
+from cpubisect.builders.build import SCREENING, NoRecipe, Outcome, Toolchain
 from cpubisect.builders.recipes.matrix import Matrix
 from cpubisect.builders.shelf import LibraryMissing
 from cpubisect.builders.trees.code import tells_apart
@@ -46,7 +46,8 @@ class HostLab:
 
     What does not change during a bisection is here: its question with everything that is needed to answer it. `tests`
     are all of the question's, `test` is the one that is being answered; `watch` is told what happens; `side`
-    says on which way from the fork point commits are searched; `sandbox` is what builds and probes run in.
+    says on which way from the fork point commits are searched; `sandbox` is what builds and probes run in; a lab that
+    `proves` has ordinary builds, where the search goes by others.
     """
 
     bisection: int
@@ -64,6 +65,7 @@ class HostLab:
     executor: Executor
     side: Side = Side.BAD
     sandbox: Kind = Kind.NONE
+    proves: bool = False
     _built: dict[str, BuildRow] = field(default_factory=dict, repr=False)
     _twins: dict[str, str] = field(default_factory=dict, repr=False)
     _undrawn: dict[str, str] = field(default_factory=dict, repr=False)
@@ -72,6 +74,7 @@ class HostLab:
     _begun: dict[str, Begun] = field(default_factory=dict, repr=False)
     _received: dict[str, BuildRow] = field(default_factory=dict, repr=False)
     _inboxes: dict[str, list[str]] = field(default_factory=dict, repr=False)
+    _proofs: list["HostLab"] = field(default_factory=list, repr=False)
     turns: Turns = field(default_factory=Turns, repr=False)
 
     def beside(self, test: Test) -> "HostLab":
@@ -81,6 +84,17 @@ class HostLab:
     def on_good_side(self, question: Question) -> "HostLab":
         """The same lab for the way from the fork point to good: what was built and probed, both have."""
         return replace(self, question=question, side=Side.GOOD)
+
+    @cached_property
+    def proof(self) -> "HostLab":
+        """The same lab with ordinary builds, which those for other tests share with it."""
+        if not self.question.screen:
+            return self
+        if not self._proofs:
+            own = replace(self, _built={}, _twins={}, _undrawn={}, _begun={}, _received={}, _inboxes={}, _proofs=[])
+            self._proofs.append(replace(own, proves=True))
+        question = replace(self.question, screen=False)
+        return replace(self._proofs[0], question=question, test=self.test, side=self.side)
 
     @property
     def test_name(self) -> str:
@@ -121,7 +135,7 @@ class HostLab:
             # Another test may have asked for it while this one waited.
             new = sha not in self._built
             self._built.setdefault(sha, row)
-            if new and row.outcome == Outcome.BUILT and len(self.tests) > 1:
+            if new and row.outcome == Outcome.BUILT and len(self.tests) > 1 and not self.proves:
                 for test in self.tests:
                     with contextlib.suppress(Unobservable):
                         self.beside(test).probes(sha, Purpose.SEARCH, 1)
@@ -170,6 +184,7 @@ class HostLab:
             simulations=self.question.simulations,
             profiled=self.question.metric.counted,
             flags=self.question.flags,
+            variant=self._variant,
             ends=frozenset((self.question.good_sha, self.question.bad_sha)),
             sandbox=self.sandbox,
             begun=self._begun,
@@ -244,8 +259,13 @@ class HostLab:
         return self._twins[sha]
 
     def builds(self) -> list[tuple[BuildRow, bool]]:
-        """All builds of this bisection, in order, and whether each was made for it."""
-        return self.store.builds(self.bisection)
+        """All builds of this bisection of the kind that this lab has, in order, and whether each was made for it."""
+        found = self.store.builds(self.bisection)
+        return [(build, made) for build, made in found if build.variant == self._variant]
+
+    @property
+    def _variant(self) -> str:
+        return SCREENING if self.question.screen else ""
 
     def objects(self, build: int) -> Mapping[str, ObjectFile]:
         """What each object of a build was made from, by names that other builds give them too; empty if not known."""
@@ -255,8 +275,10 @@ class HostLab:
 
     def built_here(self) -> list[str]:
         """Commits that were built in answering this test, in order."""
+        own = {build.sha for build, _ in self.builds()}
+        others = {build.sha for build, _ in self.store.builds(self.bisection)} - own
         told = self.store.told(self.bisection, events.BuildFinished)
-        return [event.sha for event in told if event.is_about(self.test.name)]
+        return [event.sha for event in told if event.is_about(self.test.name) and event.sha not in others]
 
     def probes(self, sha: str, purpose: Purpose, count: int) -> list[ProbeRow]:
         """At least `count` probes of a commit; raises Unobservable if it can't be built or probes keep failing.
@@ -316,7 +338,7 @@ class HostLab:
         )
 
     def _is_of_today(self, sha: str, recipe_key: str) -> bool:
-        """Whether a commit would be built by that recipe now; False if by none."""
+        """Whether a commit would be built by that recipe now; False if by none, or if a library of it is gone."""
         try:
             return self.bench.recipe(sha).key() == recipe_key
         except (NoRecipe, LibraryMissing):

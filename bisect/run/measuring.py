@@ -89,7 +89,8 @@ class Lab(Protocol):
     `bisection` is its number, `test_name` the test; `counts_instructions` says whether they can be counted here;
     `expected_spread` how far counts of one build are known to differ, in percent; `redraws` why builds cannot be linked
     in other orders here, in one line, empty if they can; `irrelevant` are globs of paths that cannot change a binary;
-    `side` says on which way from the fork point it works; `crew` makes builds side by side, where there is one.
+    `side` says on which way from the fork point it works; `crew` makes builds side by side, where there is one; `proof`
+    is the lab in whose builds what was found is confirmed: itself, but where the question wants to be screened.
     """
 
     @property
@@ -112,6 +113,8 @@ class Lab(Protocol):
     def side(self) -> Side: ...
     @property
     def crew(self) -> Crew: ...
+    @property
+    def proof(self) -> "Lab": ...
 
     def on_good_side(self, question: Question) -> "Lab":
         """The same lab for the way from the fork point to good, which is a question of its own."""

@@ -11,7 +11,8 @@ from cpubisect.run.ends import ToSearch, examine, examine_redrawn, was_redrawn
 from cpubisect.run.measuring import Lab, Unobservable
 from cpubisect.run.strategies.exact import cost
 from cpubisect.run.strategies.loop import Searched
-from cpubisect.run.wording import AtFork, Confirmed, NotReproduced, Outcome
+from cpubisect.run.wording import AtFork, Confirmed, NotReproduced, Outcome, UnmeasurableEnd
+from cpubisect.search import events
 from cpubisect.search.costs import grown_in_all
 from cpubisect.search.ends import Explained, Regime, Yardstick
 from cpubisect.search.exact import Done, State, largest_change
@@ -42,7 +43,24 @@ def _answer(lab: Lab, part: float = 1.0) -> Verdict:
     outcome = examine(lab)
     if isinstance(outcome, ToSearch):
         outcome = find(lab, replace(outcome, part=part))
+    if lab.question.screen and (why := _why_not_screened(outcome)):
+        lab.tell(events.ScreenedInVain(why=why))
+        verdict = _answer(lab.proof, part)
+        told = f"screening builds did not tell ({why}): searched by ordinary builds"
+        return replace(verdict, notes=(*verdict.notes, told))
     return outcome.verdict(lab.question, lab.test_name)
+
+
+def _why_not_screened(outcome: Outcome) -> str:
+    """Why what came of screening builds is no answer; empty if it is one: culprits that ordinary builds confirm."""
+    if isinstance(outcome, UnmeasurableEnd):
+        return f"{outcome.name} cannot be measured in one: {outcome.why}"
+    if not isinstance(outcome, Confirmed):
+        return "their ends do not differ as was asked"
+    if outcome.refused:
+        shown = ", ".join(sha[:12] for sha in outcome.refused)
+        return f"the step at {shown} does not show in ordinary ones"
+    return "" if outcome.culprits else "they led to no culprit"
 
 
 def _with_other_side(lab: Lab, verdict: Verdict) -> Verdict:
@@ -155,6 +173,7 @@ def find(lab: Lab, task: ToSearch) -> Outcome:
         defaults,
         tuple(f"{lab.setting_of(one.variable)}={task.restored.given[one.variable]}" for one in defaults),
         task.sides,
+        found.refused,
     )
 
 

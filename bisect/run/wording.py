@@ -16,6 +16,12 @@ LEAST_MOVED = 0.05
 """Percent: less than this that only moved between functions is not worth a word."""
 
 
+SCREENED = (
+    "searched by screening builds, which only show changes: what the ends cost and differ by is theirs; each culprit "
+    "and its parent were measured in ordinary builds"
+)
+
+
 class Outcome(Protocol):
     """What a bisection comes to."""
 
@@ -241,7 +247,7 @@ class Confirmed:
     """The line was searched and its steps confirmed: the culprits, by their share, and what can't be told apart;
     `mishaps` are commits that failed to build once only. Changed `defaults` may explain the whole `change`; `settings`
     are what the user would set to take each of them out. `sides` say what good's own branch made of the difference, if
-    it has one."""
+    it has one; `refused` are commits whose steps did not show against their parents."""
 
     seen: Seen
     yardstick: Yardstick
@@ -254,6 +260,7 @@ class Confirmed:
     defaults: tuple[ChangedDefault, ...] = ()
     settings: tuple[str, ...] = ()
     sides: Sides | None = None
+    refused: tuple[str, ...] = ()
 
     def verdict(self, question: Question, test: str) -> Verdict:
         """In words."""
@@ -279,6 +286,7 @@ class Confirmed:
                 *self._modelled(),
                 *self._other_side(question),
                 *self.seen.notes(question, test),
+                *([SCREENED] if question.screen else ()),
             ),
             sides=self.sides,
         )

@@ -63,9 +63,10 @@ class Question(Plain):
     preference; `matrix` is the path of the compiler matrix in use; `jobs` compile at once; `counter` is how
     instructions are to be counted, None for the best that the host has; `simulations` are what that simulates beside,
     in every count; `first` says that the largest step is enough, `both_sides` that what good's own branch made of the
-    cost since the fork point is to be searched too; `flags` are those that commits are compiled by; `unsafe_settings`
-    says that settings were let through which can do more than change what is measured; `sandbox` says if builds and
-    probes are to run in one.
+    cost since the fork point is to be searched too; `screen` that the search is to go by the engine's cheaper builds,
+    and only what it finds is measured in ordinary ones; `flags` are those that commits are compiled by;
+    `unsafe_settings` says that settings were let through which can do more than change what is measured; `sandbox` says
+    if builds and probes are to run in one.
     """
 
     engine: str
@@ -88,5 +89,6 @@ class Question(Plain):
     simulations: tuple[Simulation, ...] = ()
     flags: Flags = Flags.PINNED
     both_sides: bool = False
+    screen: bool = False
     unsafe_settings: bool = False
     sandbox: Wish = Wish.AUTO

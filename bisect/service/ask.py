@@ -57,6 +57,7 @@ class Ask:
     simulations: tuple[Simulation, ...] = ()
     flags: Flags = Flags.PINNED
     both_sides: bool = False
+    screen: bool = False
     unsafe_settings: bool = False
     sandbox: Wish = Wish.AUTO
 
@@ -87,6 +88,8 @@ def ask(home: Home, asked: Ask, watch: Watch, executor: Executor | None = None) 
         raise UserError(
             f"{asked.good} lies on the way to {asked.bad}: there is no other side to search", "leave out --both-sides"
         )
+    if asked.screen:
+        _check_screening(engine, asked)
     toolchain, systems = _recipes(matrix, engine, history, (good, bad), asked, executor)
     look_for_libraries(home, matrix, engine, history, (good, bad), executor)
     if executor.here:
@@ -103,7 +106,7 @@ def ask(home: Home, asked: Ask, watch: Watch, executor: Executor | None = None) 
         matrix=str((asked.matrix or locate_matrix()).resolve()),
         parameters=parameters,
         given=dict(asked.given),
-        metric=asked.metric,
+        metric=MetricChoice.INSTRUCTIONS if asked.screen else asked.metric,
         find=asked.find,
         min_step=asked.min_step,
         toolchain=toolchain,
@@ -113,9 +116,20 @@ def ask(home: Home, asked: Ask, watch: Watch, executor: Executor | None = None) 
         simulations=simulations,
         flags=asked.flags,
         both_sides=asked.both_sides,
+        screen=asked.screen,
         unsafe_settings=asked.unsafe_settings,
         sandbox=asked.sandbox,
     )
+
+
+def _check_screening(engine: Engine, asked: Ask) -> None:
+    """Raises UserError if screening builds cannot answer what is asked."""
+    if not engine.screening:
+        raise UserError(f"there are no screening builds of {engine.name}", "leave out --screen")
+    if asked.metric not in (MetricChoice.AUTO, MetricChoice.INSTRUCTIONS):
+        raise UserError("screening builds are only compared by instructions", "leave out --screen, or --metric")
+    if asked.flags is not Flags.PINNED:
+        raise UserError("screening builds have flags of their own", "leave out --screen, or --flags")
 
 
 def check_flags(

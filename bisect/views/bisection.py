@@ -37,7 +37,8 @@ class Asked(Plain):
     `repository`, empty if it has none; `parameters` are the settings of each test, of which the user gave `given`;
     `counter_asked` is how instructions were to be counted, None for the best, and `simulations` what was simulated with
     that; `min_step` is in percent; `first` and `both_sides` say that the largest step is enough, and that what
-    good's own branch made was to be searched too; `flags` are those that commits are compiled by."""
+    good's own branch made was to be searched too, `screen` that the search was to go by cheaper builds; `flags` are
+    those that commits are compiled by."""
 
     id: int
     state: str
@@ -58,13 +59,14 @@ class Asked(Plain):
     flags: Flags
     first: bool
     both_sides: bool
+    screen: bool
     unsafe_settings: bool
 
 
 @dataclass(frozen=True)
 class Recipe(Plain):
     """How a commit was built, as it is told: `edits` are the edited files, each with the reason, `libraries` say where
-    each was taken from."""
+    each was taken from; `variant` is the kind of a build that is no ordinary one."""
 
     compiler: str
     version: str
@@ -79,6 +81,7 @@ class Recipe(Plain):
     edits: tuple[str, ...] = ()
     flags: Flags = Flags.PINNED
     libraries: tuple[str, ...] = ()
+    variant: str = ""
 
 
 @dataclass(frozen=True)

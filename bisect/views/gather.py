@@ -25,7 +25,8 @@ def gather(registry: Registry, bisection: int) -> Bisection:
     known = asked(registry, row)
     samples = queries.samples(store, bisection)
     twins = queries.twins(store, bisection)
-    by_test = {test: measured([probe for probe in samples if probe.test == test], twins) for test in known.tests}
+    builds = store.builds(bisection)
+    by_kind = {kind: _by_test(samples, kind, known.tests, twins) for kind in {build.variant for build, _ in builds}}
     subjects = {sha: subject for _, _, sha, _, subject in store.candidates(bisection)}
     chosen = store.told(bisection, RegimeChosen)
     return Bisection(
@@ -39,11 +40,19 @@ def gather(registry: Registry, bisection: int) -> Bisection:
         variables=changed_variables(*variables(store, bisection, row.question)),
         totals=totals(store, row),
         commits=tuple(
-            _built(build, made, subjects.get(build.sha, ""), by_test, twins.get(build.sha))
-            for build, made in store.builds(bisection)
+            _built(build, made, subjects.get(build.sha, ""), by_kind[build.variant], twins.get(build.sha))
+            for build, made in builds
         ),
         other_flags=other_flags(store, row),
     )
+
+
+def _by_test(
+    samples: Sequence[SampleRow], kind: str, tests: Sequence[str], twins: Mapping[str, str]
+) -> dict[str, Measured]:
+    """What the probes of builds of one kind say in each test."""
+    own = [probe for probe in samples if probe.variant == kind]
+    return {test: measured([probe for probe in own if probe.test == test], twins) for test in tests}
 
 
 def asked(registry: Registry, row: BisectionRow) -> Asked:
@@ -69,6 +78,7 @@ def asked(registry: Registry, row: BisectionRow) -> Asked:
         flags=question.flags,
         first=question.first,
         both_sides=question.both_sides,
+        screen=question.screen,
         unsafe_settings=question.unsafe_settings,
     )
 

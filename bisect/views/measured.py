@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from cpubisect.base.metrics import CPU, reading
 from cpubisect.records import queries
 from cpubisect.records.purpose import Purpose
-from cpubisect.records.queries import SampleRow
+from cpubisect.records.queries import BuildLine, SampleRow
 from cpubisect.records.store import ProbeRow, Store
 from cpubisect.search.costs import CallGraph
 from cpubisect.search.question import Question
@@ -18,11 +18,17 @@ class Measured:
     """What the probes of a bisection's commits say in one test.
 
     `own` are those that were made of each commit with the question's own settings; `stand_ins` maps commits to those
-    that are measured in their place, because their code is equal or they end the same class.
+    that are measured in their place, because their code is equal or they end the same class; `variant` is the kind of
+    the builds that they were made of.
     """
 
     own: Mapping[str, Sequence[SampleRow]]
     stand_ins: Mapping[str, str] = field(default_factory=dict)
+    variant: str = ""
+
+    def builds(self, lines: Iterable[BuildLine]) -> dict[str, BuildLine]:
+        """The build of each commit, of this kind where there is one."""
+        return {line.sha: line for line in sorted(lines, key=lambda line: line.variant == self.variant)}
 
     def probes(self, sha: str) -> Sequence[SampleRow]:
         """The probes that count for a commit, those that failed too: its own, without any those of its stand-in."""
@@ -51,13 +57,16 @@ class Measured:
         return [reading(metric, row.values[metric]) for row in searched or own]
 
 
-def measured(probes: Iterable[SampleRow], stand_ins: Mapping[str, str]) -> Measured:
-    """From the probes of one test."""
+def measured(probes: Sequence[SampleRow], stand_ins: Mapping[str, str]) -> Measured:
+    """From the probes of one test. Builds of different kinds cannot be compared: where a search went by others than
+    ordinary ones, and not by these too, those others count."""
+    searched = {probe.variant for probe in probes if probe.purpose in (Purpose.SEARCH, Purpose.CLOCK)}
+    counts = min(searched, default="")
     own: dict[str, list[SampleRow]] = {}
     for probe in probes:
-        if probe.purpose.counts:
+        if probe.purpose.counts and probe.variant == counts:
             own.setdefault(probe.sha, []).append(probe)
-    return Measured(own, stand_ins)
+    return Measured(own, stand_ins, counts)
 
 
 def stand_in(sha: str, stand_ins: Mapping[str, str], has: Callable[[str], bool]) -> str:

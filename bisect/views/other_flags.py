@@ -71,7 +71,7 @@ def same_but_flags(one: Question, other: Question, test: str) -> bool:
     """Whether two questions are about the same ends, test and compiler, and differ in whose flags are taken."""
     if test not in one.tests or test not in other.tests or one.flags is other.flags:
         return False
-    alike = ("engine", "good_sha", "bad_sha", "toolchain", "counter")
+    alike = ("engine", "good_sha", "bad_sha", "toolchain", "counter", "screen")
     return all(getattr(one, name) == getattr(other, name) for name in alike) and (
         one.parameters[test] == other.parameters[test]
     )

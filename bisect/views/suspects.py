@@ -8,7 +8,7 @@ from cpubisect.base.errors import Missing
 from cpubisect.base.metrics import Counter
 from cpubisect.base.plain import Plain
 from cpubisect.records import queries
-from cpubisect.records.queries import BuildLine, SampleRow
+from cpubisect.records.queries import SampleRow
 from cpubisect.records.registry import Registry
 from cpubisect.records.store import BisectionRow, Store
 from cpubisect.search import events
@@ -144,9 +144,9 @@ class _Known:
     def __init__(self, store: Store, row: BisectionRow, test: str, path: str) -> None:
         # The last class of a path is ranked by its first commit, and built at its last.
         self._ends = queries.last_class(store, row.id, path)
-        self._builds: dict[str, BuildLine] = {build.sha: build for build in queries.build_lines(store, row.id)}
         samples = queries.samples(store, row.id, test)
         self._measured = measured(samples, self._ends | queries.twins(store, row.id))
+        self._builds = self._measured.builds(queries.build_lines(store, row.id))
         self._counted = row.question.metric.counted
         self._probes: dict[int, list[SampleRow]] = {}
         for probe in samples:

@@ -23,8 +23,6 @@ from cpubisect.builders.recipes.matrix_file import (
 )
 
 FILE_NAME = "compiler-matrix.yaml"
-SCREENING = "screening"
-"""The variant of recipes for cheap builds: only to be compared with each other."""
 
 
 def locate_matrix() -> Path:
@@ -160,10 +158,6 @@ class Matrix:
             libraries=libraries,
         )
 
-    def screening_builder(self, engine: Engine) -> str | None:
-        """The module in `builders/` that makes the engine's cheap builds; None if it has none."""
-        return self._section(engine.name).screening
-
     def libraries(self, engine: Engine) -> tuple[LibrarySection, ...]:
         """The libraries that trees of an engine may want."""
         return self._section(engine.name).libraries
@@ -224,6 +218,7 @@ def _engine(name: str, section: EngineSection) -> Engine:
         bundled=section.bundled,
         builder=section.builder,
         workload=section.workload,
+        screening=section.screening or "",
     )
 
 

@@ -18,7 +18,7 @@ def test_its_matrix_is_one_and_optimises_nothing(tmp_path: Path) -> None:
     path.write_text(series.cheap_matrix())
     matrix = Matrix.load(path)
     engine = matrix.engine(series.ENGINE)
-    assert (engine.builder, matrix.screening_builder(engine)) == ("rocksdb_screening", None)
+    assert (engine.builder, engine.screening) == ("rocksdb_screening", "")
     for release in ("5.18.4", "11.8.1"):
         *_, rule = matrix.rules(engine, Version.parse(release))
         assert rule.options == ("OPT=-g0 -DNDEBUG -O0",)

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from small_trees import TOOLCHAINS, commit, recipe_for, settings_in
 
-from cpubisect.builders.build import BuildResult, Outcome
+from cpubisect.builders.build import SCREENING, BuildResult, Outcome
 from cpubisect.builders.carry import carry_out
-from cpubisect.builders.recipes.matrix import SCREENING
 from cpubisect.builders.rocksdb import BUILDER as ORDINARY
-from cpubisect.builders.rocksdb_screening import SCREENING_BUILDER
+from cpubisect.builders.rocksdb_screening import OPTIMISATION, SCREENING_BUILDER
+from cpubisect.builders.trees.idle import BEGINS, ENDS
 
 NAMES = [f"{room}/{name}" for room in ("cache", "db", "util") for name in ("one", "two", "three", "four")]
 
@@ -29,7 +29,7 @@ libkv.a: $(OBJECTS)
 \t$(AR) rs $@ $(OBJECTS:%=./%)
 
 db_bench: tools/db_bench.o libkv.a
-\t$(CXX) tools/db_bench.o -L. -lkv -o $@
+\t$(CXX) tools/db_bench.o -L. -lkv $(LDFLAGS) -o $@
 """
 
 
@@ -86,6 +86,22 @@ def test_the_library_is_compiled_in_chunks_and_does_the_same(tmp_path: Path, too
     assert (ordinary.cache_hits, ordinary.cache_misses) == (2, 12)
     assert result.compiled == ordinary.compiled
     assert result.recipe.key() != recipe.key()
+
+
+def test_chunks_are_optimised_less_and_idle_sources_not_at_all(tmp_path: Path) -> None:
+    result = build(tmp_path, idle=("cache/*.cc",))
+    assert says(result) == EXPECTED
+    log = result.log.read_text()
+    commands = [line for line in log.splitlines() if "screening-" in line and " -c " in line and "-empty" not in line]
+    assert len(commands) == 2, log
+    assert all(line.endswith(f" {OPTIMISATION}") for line in commands)
+    assert result.output
+    argv = ["nm", "--demangle", "--numeric-sort", result.output / "db_bench"]
+    symbols = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+    names = [line.split(" ", 2)[2] for line in symbols.splitlines() if line[:1].isdigit()]
+    idle = names[names.index(BEGINS) : names.index(ENDS)]
+    assert {f"cache_{name}()" for name in ("one", "two", "three", "four")} <= set(idle)
+    assert "db_one()" not in idle
 
 
 def test_sources_that_collide_are_compiled_by_themselves(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from small_bisections import begun, cost, history, tree
 from cpubisect.base.engine import Engine
 from cpubisect.base.errors import UserError
 from cpubisect.base.home import Home
-from cpubisect.builders.catalog import builder_of, screening_builder_named
+from cpubisect.builders.build import SCREENING
+from cpubisect.builders.catalog import builder_of
 from cpubisect.builders.recipes.matrix import Matrix
 from cpubisect.service.ask import opened
 from cpubisect.service.doctor import diagnose
@@ -89,7 +90,7 @@ def test_the_doctor_looks_for_all_that_is_needed(home: Path) -> None:
         (builder_of, "builder", {"mysql", "rocksdb"}),
         (workload_of, "workload", {"db_bench", "sysbench"}),
         (
-            lambda engine: screening_builder_named(engine.builder, engine.name),
+            lambda engine: builder_of(replace(engine, screening=engine.builder), SCREENING),
             "screening builder",
             {"rocksdb_screening"},
         ),

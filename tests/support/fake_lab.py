@@ -204,6 +204,7 @@ class FakeLab:
         self.suspects: dict[str, Mapping[str, Suspicion]] = {}
         self.redraws = redraws
         self._sigma, self._layout = sigma, layout
+        self.ordinary: FakeLab | None = None
         self._seed, self._random = seed, random.Random(seed)
         self._slips = slips
         self._prices = prices or {}
@@ -214,6 +215,11 @@ class FakeLab:
         self._built: dict[str, BuildRow] = {}
         self._again: set[str] = set()
         self._probes: list[tuple[str, ProbeRow]] = []
+
+    @property
+    def proof(self) -> "FakeLab":
+        """The one with ordinary builds if it was given another; else this one."""
+        return self.ordinary or self
 
     def on_good_side(self, question: Question) -> "FakeLab":
         """The same lab, with all it knows, for another question; its clock goes on by itself."""

@@ -66,6 +66,7 @@ def test_no_document_that_is_sent_is_an_error_of_ours(filled: Path, example: Gen
         "min_step": 1.0,
         "first": True,
         "both_sides": False,
+        "screen": False,
         "toolchain": None,
         "flags": "pinned",
         "counter": None,

@@ -46,6 +46,7 @@ def start(registry: Registry, sources: Mapping[str, Source], clones: Clones, req
         first=request.first,
         flags=Flags(request.flags),
         both_sides=request.both_sides,
+        screen=request.screen,
     )
     with executor_at(registry.home) as executor:
         question = ask(registry.home, asked, silent, executor)
@@ -87,7 +88,7 @@ def from_form(form: Mapping[str, str], tests: list[str]) -> Request:
     fields["flags"] = form.get("flags") or "pinned"
     fields |= {name: form.get(name) or None for name in ("toolchain", "counter")}
     fields |= {"tests": tests, "settings": settings, "simulations": [one for one in Simulation if form.get(one)]}
-    fields |= {name: bool(form.get(name)) for name in ("first", "both_sides")}
+    fields |= {name: bool(form.get(name)) for name in ("first", "both_sides", "screen")}
     try:
         fields["min_step"] = float(form["min_step"]) if form.get("min_step", "").strip() else None
     except ValueError:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from cpubisect.base.metrics import CPU, INSTRUCTIONS
 from cpubisect.records import queries
-from cpubisect.records.queries import BuildLine, SampleRow
+from cpubisect.records.queries import SampleRow
 from cpubisect.records.registry import Registry
 from cpubisect.records.store import BisectionRow
 from cpubisect.search.events import (
@@ -146,9 +146,9 @@ class Lines:
         self._question = row.question
         self._metric = (verdict and verdict.metric) or (regime.metric if regime else row.question.metric.counted)
         self._culprits = {culprit.sha for culprit in verdict.culprits} if verdict else set()
-        self._builds: dict[str, BuildLine] = {build.sha: build for build in queries.build_lines(store, row.id)}
         self._twins = queries.twins(store, row.id)
         self._measured = measured(probes, self._twins)
+        self._builds = self._measured.builds(queries.build_lines(store, row.id))
         self._places = queries.places(store, row.id, list(self._builds))
         self._fork = found.fork if found else None
 
@@ -208,7 +208,7 @@ class Lines:
             build_cpu_seconds=build.cpu_seconds,
             cache_hits=build.cache_hits,
             cache_misses=build.cache_misses,
-            toolchain=build.toolchain,
+            toolchain=" ".join(filter(None, (build.toolchain, build.variant))),
             repairs=build.repairs,
             probes=len(probes),
         )

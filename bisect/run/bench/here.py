@@ -160,7 +160,7 @@ def build_here(order: BuildOrder, home: Home, tell: Watch) -> Built:
 def _carried_out(order: BuildOrder, home: Home, work: Path, tell: Watch) -> BuildResult:
     return carry_out(
         order.recipe,
-        builder_of(order.engine),
+        builder_of(order.engine, order.recipe.variant),
         order.repository,
         work,
         _settings(order, home),
@@ -176,7 +176,7 @@ def draw_here(order: DrawOrder, home: Home, tell: Watch) -> Drawn:
     with scratch(home.work) as work:
         drawn = draw_again(
             build.recipe,
-            builder_of(build.engine),
+            builder_of(build.engine, build.recipe.variant),
             build.repository,
             work,
             _settings(build, home),

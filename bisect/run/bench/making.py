@@ -62,7 +62,8 @@ class Bench:
     by an `executor`.
 
     `toolchain` is the compiler for all builds, None for the matrix's preference; `profiled` is the metric of profiles;
-    `again` is the command that goes on after an interruption; `flags` are those that commits are compiled by;
+    `again` is the command that goes on after an interruption; `flags` are those that commits are compiled by, `variant`
+    the kind of their builds;
     `tell` takes what happens; at the `ends` (shas) a setting that is refused is the user's matter, not the commit's;
     `sandbox` is what builds and probes run in. By their commits, `begun` are builds that were ordered and not waited
     for, and `received` those that were recorded and not asked for yet. Where several tests are answered side by side,
@@ -86,6 +87,7 @@ class Bench:
     simulations: tuple[Simulation, ...] = ()
     profiled: str = INSTRUCTIONS
     flags: Flags = Flags.PINNED
+    variant: str = ""
     ends: frozenset[str] = frozenset()
     sandbox: Kind = Kind.NONE
     begun: dict[str, Begun] = field(default_factory=dict, repr=False)
@@ -110,6 +112,7 @@ class Bench:
             self.version(sha),
             self.toolchains,
             prefer=self.toolchain,
+            variant=self.variant,
             flags=self.flags,
             libraries=self._wanted(sha),
         )

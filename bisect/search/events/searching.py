@@ -65,6 +65,17 @@ class Joined(Event):
 
 
 @dataclass(frozen=True)
+class ScreenedInVain(Event):
+    """Screening builds came to no answer: all is asked of ordinary builds."""
+
+    kind = "screened-in-vain"
+    why: str = ""
+
+    def _sentence(self) -> str:
+        return f"screening builds do not tell ({self.why}): searching by ordinary builds"
+
+
+@dataclass(frozen=True)
 class RegimeChosen(Event):
     """The ends differ by `percent` in `metric`, which is searched on from now on, for steps of `min_step` percent."""
 

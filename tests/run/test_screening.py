@@ -1,0 +1,131 @@
+"""Searches by screening builds: what they find counts only if ordinary builds show it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from fake_lab import Commit, FakeLab, straight
+from questions import question
+from small_bisections import ask, cost, history, tree, verdict_of
+from web_home import application
+
+from cpubisect.builders.recipes.matrix import locate_matrix
+from cpubisect.cli import main
+from cpubisect.run.runner import run
+from cpubisect.search import events
+from cpubisect.search.question import MetricChoice
+from cpubisect.search.verdict import Kind
+
+Costs = tuple[Commit | float, ...]
+
+FLAT = (1000.0,) * 8
+
+
+def lab_of(screening: Costs, ordinary: Costs, **asked: Any) -> FakeLab:
+    """A line c0, c1, … whose screening builds cost other than its ordinary ones."""
+    last = f"c{len(ordinary) - 1}"
+    ends = {"good": "c0", "good_sha": "c0", "bad": last, "bad_sha": last, "metric": MetricChoice.INSTRUCTIONS, **asked}
+    lab = FakeLab(straight(*screening), question(**ends, screen=True))
+    lab.ordinary = FakeLab(straight(*ordinary), question(**ends))
+    return lab
+
+
+def stepped(at: int, before: float, after: float, size: int = 8) -> Costs:
+    return (before,) * at + (after,) * (size - at)
+
+
+def test_what_screening_builds_find_is_told_as_ordinary_builds_show_it() -> None:
+    before, after = {"lookup()": 600.0, "rest()": 400.0}, {"lookup()": 690.0, "rest()": 400.0}
+    lab = lab_of(
+        stepped(5, 1200.0, 1296.0),
+        (*(Commit(before) for _ in range(5)), *(Commit(after) for _ in range(3))),
+    )
+    verdict = run(lab)
+    assert verdict.kind is Kind.CULPRIT
+    ((culprit, step),) = verdict.found
+    assert culprit.sha == "c5"
+    assert step.percent == pytest.approx(9.0)
+    assert [(one.function, one.before, one.after) for one in culprit.functions] == [("lookup", 600.0, 690.0)]
+    assert culprit.note == "in the search, by screening builds, it was +8.00 %"
+    # The part of the whole is one of costs that screening builds have.
+    assert culprit.share == pytest.approx(0.09 * 1200 / 96)
+    assert verdict.ends["instructions/query"].percent == pytest.approx(8.0)
+    assert any("searched by screening builds" in note for note in verdict.notes)
+    assert lab.ordinary
+    assert set(lab.ordinary.built_here()) == {"c4", "c5"}
+    assert not lab.told(events.ScreenedInVain)
+
+
+@pytest.mark.parametrize(
+    ("screening", "ordinary", "why", "kind"),
+    [
+        (stepped(5, 1200.0, 1296.0), FLAT, "the step at c5 does not show in ordinary ones", Kind.NO_REGRESSION),
+        (stepped(5, 1200.0, 1296.0), stepped(2, 1000.0, 1080.0), "the step at c5 does not show", Kind.CULPRIT),
+        (FLAT, stepped(2, 1000.0, 1080.0), "their ends do not differ as was asked", Kind.CULPRIT),
+        (FLAT, FLAT, "their ends do not differ as was asked", Kind.NO_REGRESSION),
+        (stepped(3, 1000.0, 900.0), stepped(2, 1000.0, 1080.0), "their ends do not differ as was asked", Kind.CULPRIT),
+        (
+            (*FLAT[:-1], Commit(1080.0, fails="chunk.cc:1: error: ambiguous")),
+            stepped(2, 1000.0, 1080.0),
+            "c7 cannot be measured in one: chunk.cc:1: error: ambiguous",
+            Kind.CULPRIT,
+        ),
+    ],
+)
+def test_where_screening_builds_mislead_ordinary_ones_are_searched(
+    screening: Costs, ordinary: Costs, why: str, kind: Kind
+) -> None:
+    lab = lab_of(screening, ordinary)
+    verdict = run(lab)
+    assert verdict.kind is kind
+    assert [culprit.sha for culprit in verdict.culprits] == (["c2"] if kind is Kind.CULPRIT else [])
+    (told,) = lab.told(events.ScreenedInVain)
+    assert isinstance(told, events.ScreenedInVain)
+    assert why in told.why
+    assert any(told.why in note and "searched by ordinary builds" in note for note in verdict.notes)
+    alone = run(FakeLab(straight(*ordinary), question(**vars(lab.question) | {"screen": False})))
+    assert verdict.summary == alone.summary
+
+
+@pytest.mark.long
+def test_a_bisection_by_screening_builds_keeps_both_kinds_apart(home: Path, tmp_path: Path) -> None:
+    shas = history(tree(1000), *(cost(loops) for loops in (1001, 1002, 1102, 1103, 1104, 1105))).write(tmp_path / "kv")
+    data = ask(tmp_path / "kv", shas[1], "main", "--screen", home=home)
+    verdict = verdict_of(data)
+    (culprit,) = verdict["culprits"]
+    assert (data["screen"], data["metric"], culprit["sha"]) == (True, "instructions", shas[4])
+    kinds = [(commit["sha"], commit["recipe"]["variant"]) for commit in data["commits"]]
+    assert [sha for sha, kind in kinds if not kind] == [shas[3], shas[4]]
+    assert {sha for sha, kind in kinds if kind == "screening"} >= {shas[1], shas[3], shas[4], shas[7]}
+    assert all(commit["values"]["readrandom"]["instructions/query"] for commit in data["commits"])
+    text = CliRunner().invoke(main, ["report"], catch_exceptions=False).stdout
+    assert "screening build" in text
+    assert "ordinary build" in text
+    assert "--screen" in text
+    client = application(home).test_client()
+    lines = {line["sha"]: line for line in client.get("/api/bisections/1").json["commits"]}
+    assert lines[shas[4]]["toolchain"].endswith(" screening")
+    assert b"screening" in client.get("/bisections/1").data
+    again = json.loads(CliRunner().invoke(main, ["report", "--format", "json"], catch_exceptions=False).stdout)
+    assert verdict_of(again) == verdict
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--metric", "cpu"], "screening builds are only compared by instructions: leave out --screen, or --metric"),
+        (["--flags", "release"], "screening builds have flags of their own: leave out --screen, or --flags"),
+        (["--matrix", "own.yaml"], "there are no screening builds of minikv: leave out --screen"),
+    ],
+)
+def test_what_screening_builds_cannot_answer_is_refused(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: list[str], says: str
+) -> None:
+    shas = history(tree(1000), cost(1100)).write(tmp_path / "kv")
+    (tmp_path / "own.yaml").write_text(locate_matrix().read_text().replace("    screening: rocksdb_screening\n", ""))
+    monkeypatch.chdir(tmp_path)
+    words = ["start", shas[1], "main", "--repo", "kv", "--test", "readrandom", "--screen", *more]
+    found = CliRunner().invoke(main, words)
+    assert (found.exit_code, says in " ".join(found.stderr.split())) == (2, True), found.stderr
