@@ -1,8 +1,8 @@
-"""db_bench for screening: the library's sources compiled in a few chunks, at about a third of the CPU time.
+"""db_bench for screening: the library's sources compiled in a few chunks, at about half of the CPU time.
 
-The sources are those of the ordinary build, with its flags and its link line, but a compiler that sees more of them at
-once inlines otherwise: costs differ a little from the ordinary build, so only steps between screening builds mean
-something.
+The sources are those of the ordinary build, with its link line, but a compiler that sees more of them at once, and
+optimises them less, inlines otherwise: costs differ a little from the ordinary build, so only steps between screening
+builds mean something.
 """
 
 from collections.abc import Sequence
