@@ -199,6 +199,11 @@ class HostLab:
         """The builds that are made ahead: all tests have them in common."""
         return HostCrew(self.bench)
 
+    @property
+    def crews(self) -> tuple[HostCrew, ...]:
+        """Its own, and that of the lab that confirms if that is another."""
+        return (self.crew,) if self.proof is self else (self.crew, self.proof.crew)
+
     def _draw(self, build: BuildRow, link: int) -> None:
         """Have a redraw of a build, made now with others beside it unless it is there; raises Unobservable if it can't
         be linked in other orders, UserError if the disk is full."""

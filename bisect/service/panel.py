@@ -16,10 +16,15 @@ def answer(lab: HostLab, so_far: Answer | None, keep: Callable[[Answer], None]) 
     try:
         found = _answered(lab, so_far, keep)
     except BaseException:
-        lab.crew.stop("the bisection is interrupted")
+        _stop(lab, "the bisection is interrupted")
         raise
-    lab.crew.stop("the answer is known without it")
+    _stop(lab, "the answer is known without it")
     return found
+
+
+def _stop(lab: HostLab, why: str) -> None:
+    for crew in lab.crews:
+        crew.stop(why)
 
 
 def _answered(lab: HostLab, so_far: Answer | None, keep: Callable[[Answer], None]) -> Answer:
@@ -33,12 +38,13 @@ def _answered(lab: HostLab, so_far: Answer | None, keep: Callable[[Answer], None
         verdict = found[own.test_name] = run(own)
         keep(known())
         own.tell(events.Answered(kind_of=verdict.kind.value, summary=verdict.summary))
-        own.crew.leave()
+        for crew in own.crews:
+            crew.leave()
 
     left = [lab.beside(test) for test in lab.tests if test.name not in found]
     if len(left) > 1 and lab.crew.builders > 1:
-        for own in left:
-            own.crew.join()
+        for crew in (crew for own in left for crew in own.crews):
+            crew.join()
         lab.turns.run([partial(find, own) for own in left])
     else:
         for own in left:

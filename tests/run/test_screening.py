@@ -1,6 +1,7 @@
 """Searches by screening builds: what they find counts only if ordinary builds show it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,15 +9,17 @@ import pytest
 from click.testing import CliRunner
 from fake_lab import Commit, FakeLab, straight
 from questions import question
-from small_bisections import ask, cost, history, tree, verdict_of
+from small_bisections import ask, begun, cost, history, tree, verdict_of
 from web_home import application
 
 from cpubisect.builders.recipes.matrix import locate_matrix
 from cpubisect.cli import main
+from cpubisect.run.lab import HostLab
 from cpubisect.run.runner import run
 from cpubisect.search import events
 from cpubisect.search.question import MetricChoice
 from cpubisect.search.verdict import Kind
+from cpubisect.service import launch, panel
 
 Costs = tuple[Commit | float, ...]
 
@@ -110,6 +113,28 @@ def test_a_bisection_by_screening_builds_keeps_both_kinds_apart(home: Path, tmp_
     assert b"screening" in client.get("/bisections/1").data
     again = json.loads(CliRunner().invoke(main, ["report", "--format", "json"], catch_exceptions=False).stdout)
     assert verdict_of(again) == verdict
+
+
+def test_what_an_interruption_finds_being_built_is_ended_whatever_its_kind(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shas = history(tree(1000), cost(1100)).write(tmp_path / "kv")
+    registry, bisection = begun(tmp_path / "kv", shas[1])
+    found = launch.lab_of(registry, bisection, lambda event: None)
+    lab = replace(found, question=replace(found.question, screen=True))
+
+    def interrupted(own: HostLab) -> None:
+        for one in (own, own.proof):
+            assert one.bench.begin(shas[1], 1.0)
+            assert one.bench.begun[shas[1]].recipe.variant == ("screening" if one is own else "")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(panel, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        panel.answer(lab, None, lambda answer: None)
+    assert not lab.bench.begun
+    assert not lab.proof.bench.begun
+    assert len(lab.store.told(bisection, events.BuildWithdrawn)) == 2
 
 
 @pytest.mark.parametrize(
