@@ -111,14 +111,12 @@ class KeptBuilds:
         return False
 
     def _make(self, recipe: Recipe) -> None:
-        if recipe.variant and not self.engine.screening:
-            raise UserError(f"{self.engine.name} has no screening builder", "name one in the matrix")
-        builder = builder_of(self.engine, recipe.variant)
-        settings = BuildSettings(self.ccache / (recipe.variant or "ordinary"), self._matrix.patches_dir, jobs=self.jobs)
-        log = self.place.root / "logs" / f"{recipe.commit[:12]}-{recipe.variant or 'ordinary'}.log"
+        builder, kind = builder_of(self.engine, recipe.variant), recipe.variant or "ordinary"
+        settings = BuildSettings(self.ccache / kind, self._matrix.patches_dir, jobs=self.jobs)
+        log = self.place.root / "logs" / f"{recipe.commit[:12]}-{kind}.log"
         with tempfile.TemporaryDirectory(dir=self.place.root) as work:
             result = carry_out(recipe, builder, self.history.path, Path(work), settings, log=log)
-            say(f"{recipe.commit[:12]} {recipe.variant or 'ordinary'}: {result.outcome} {result.first_error}")
+            say(f"{recipe.commit[:12]} {kind}: {result.outcome} {result.first_error}")
             if result.output:
                 cpu_seconds = _cold(result.cpu_seconds, result.cache_hits, result.cache_misses)
                 self._take(recipe, result.output, cpu_seconds)

@@ -35,8 +35,11 @@ class MakeDbBench:
     headers: Sequence[Header] = (Header("gflags/gflags.h", "libgflags-dev", "RocksDB's db_bench"),)
 
     def configure(self, shop: Shop) -> None:
-        """There is nothing to configure: see which sources are idle and which headers are shared, and count the
-        compilations to come."""
+        """There is nothing to configure: prepare, and count the compilations to come."""
+        shop.compiles.expected = compile_lines(self.prepare(shop))
+
+    def prepare(self, shop: Shop) -> str:
+        """See which sources are idle and which headers are shared; the plan that comes of it."""
         plan = self.plan(shop)
         if idle := idle_objects(plan, shop.recipe.idle, scripts.Company(shop.tree), scripts.FOLDER):
             scripts.put_marks(shop, shop.tree)
@@ -46,9 +49,9 @@ class MakeDbBench:
             joining = scripts.joining(shop.tree, shlex.split(shop.environment["CXX"])[-1])
             shop.write(shop.tree / _IDLE, idle.rules(TARGET, joining))
             plan = self.plan(shop)
-        shop.compiles.expected = compile_lines(plan)
         if shop.shares_headers:
             share_headers(shop, plan, shop.tree, shop.tree)
+        return plan
 
     def compile(self, shop: Shop) -> None:
         """Compile and link db_bench."""

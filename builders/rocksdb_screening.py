@@ -40,8 +40,7 @@ class ScreenDbBench(MakeDbBench):
 
     def configure(self, shop: Shop) -> None:
         """Learn from make what it would do; sources it generates have to wait for it, and idle ones are its own."""
-        super().configure(shop)
-        plan = self.plan(shop)
+        plan = self.prepare(shop)
         shop.write(shop.tree / _PLAN, plan)
         alone = (made.source for made in compilations(plan) if _is_make_s(shop, made.source))
         shop.write(shop.tree / _ALONE, "".join(f"{source}\n" for source in alone))

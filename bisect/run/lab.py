@@ -91,8 +91,8 @@ class HostLab:
         if not self.question.screen:
             return self
         if not self._proofs:
-            own = replace(self, _built={}, _twins={}, _undrawn={}, _begun={}, _received={}, _inboxes={}, _proofs=[])
-            self._proofs.append(replace(own, proves=True))
+            own = replace(self, _built={}, _twins={}, _undrawn={}, _begun={}, _received={}, _inboxes={}, proves=True)
+            self._proofs.append(own)
         question = replace(self.question, screen=False)
         return replace(self._proofs[0], question=question, test=self.test, side=self.side)
 
@@ -280,10 +280,8 @@ class HostLab:
 
     def built_here(self) -> list[str]:
         """Commits that were built in answering this test, in order."""
-        own = {build.sha for build, _ in self.builds()}
-        others = {build.sha for build, _ in self.store.builds(self.bisection)} - own
         told = self.store.told(self.bisection, events.BuildFinished)
-        return [event.sha for event in told if event.is_about(self.test.name) and event.sha not in others]
+        return [event.sha for event in told if event.is_about(self.test.name) and event.variant == self._variant]
 
     def probes(self, sha: str, purpose: Purpose, count: int) -> list[ProbeRow]:
         """At least `count` probes of a commit; raises Unobservable if it can't be built or probes keep failing.

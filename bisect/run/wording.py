@@ -20,6 +20,7 @@ SCREENED = (
     "searched by screening builds, which only show changes: what the ends cost and differ by is theirs; each culprit "
     "and its parent were measured in ordinary builds"
 )
+"""What must be known of an answer that was searched with `--screen`."""
 
 
 class Outcome(Protocol):

@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from idle import idle_functions
 from small_trees import TOOLCHAINS, commit, recipe_for, settings_in
 
 from cpubisect.builders.build import SCREENING, BuildResult, Outcome
 from cpubisect.builders.carry import carry_out
 from cpubisect.builders.rocksdb import BUILDER as ORDINARY
 from cpubisect.builders.rocksdb_screening import OPTIMISATION, SCREENING_BUILDER
-from cpubisect.builders.trees.idle import BEGINS, ENDS
 
 NAMES = [f"{room}/{name}" for room in ("cache", "db", "util") for name in ("one", "two", "three", "four")]
 
@@ -96,11 +96,9 @@ def test_chunks_are_optimised_less_and_idle_sources_not_at_all(tmp_path: Path) -
     assert len(commands) == 2, log
     assert all(line.endswith(f" {OPTIMISATION}") for line in commands)
     assert result.output
-    argv = ["nm", "--demangle", "--numeric-sort", result.output / "db_bench"]
-    symbols = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
-    names = [line.split(" ", 2)[2] for line in symbols.splitlines() if line[:1].isdigit()]
-    idle = names[names.index(BEGINS) : names.index(ENDS)]
-    assert {f"cache_{name}()" for name in ("one", "two", "three", "four")} <= set(idle)
+    idle = idle_functions(result.output / "db_bench")
+    assert idle
+    assert {f"cache_{name}()" for name in ("one", "two", "three", "four")} <= idle
     assert "db_one()" not in idle
 
 

@@ -63,12 +63,11 @@ class Bench:
 
     `toolchain` is the compiler for all builds, None for the matrix's preference; `profiled` is the metric of profiles;
     `again` is the command that goes on after an interruption; `flags` are those that commits are compiled by, `variant`
-    the kind of their builds;
-    `tell` takes what happens; at the `ends` (shas) a setting that is refused is the user's matter, not the commit's;
-    `sandbox` is what builds and probes run in. By their commits, `begun` are builds that were ordered and not waited
-    for, and `received` those that were recorded and not asked for yet. Where several tests are answered side by side,
-    `asker` is the one whose bench this is, `turns` whose turn it is, and `inboxes` have, by test, the commits whose
-    builds others have recorded.
+    the kind of their builds; `tell` takes what happens; at the `ends` (shas) a setting that is refused is the user's
+    matter, not the commit's; `sandbox` is what builds and probes run in. By their commits, `begun` are builds that were
+    ordered and not waited for, and `received` those that were recorded and not asked for yet. Where several tests are
+    answered side by side, `asker` is the one whose bench this is, `turns` whose turn it is, and `inboxes` have, by
+    test, the commits whose builds others have recorded.
     """
 
     owner: int
@@ -223,6 +222,7 @@ class Bench:
                 cache_misses=result.cache_misses,
                 repairs=len(row.repairs),
                 host=built.host,
+                variant=recipe.variant,
             )
         )
         return row
