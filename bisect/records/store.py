@@ -77,6 +77,11 @@ class BuildRow:
         """The kind of a build that is no ordinary one, else empty."""
         return str(self.recipe.get("variant", ""))
 
+    @property
+    def name(self) -> str:
+        """The commit's, with the kind of a build that is no ordinary one: of each kind there may be one."""
+        return "-".join(filter(None, (self.sha, self.variant)))
+
     @classmethod
     def read(cls, row: sqlite3.Row) -> Self:
         """From the columns of its table that have the names of its fields."""
@@ -319,7 +324,8 @@ class Store(Database):
     def builds(
         self, bisection: int, shas: Collection[str] | None = None, build: int | None = None
     ) -> list[tuple[BuildRow, bool]]:
-        """Builds a bisection used, of some commits or just one, if given, in order, and whether it made them itself."""
+        """Builds a bisection used, of some commits or just one, if given, and whether it made them itself: in order,
+        ordinary ones after those of other kinds, as they tell where a commit has both."""
         condition, parameters = equal({f"uses.{self._of.owner}": bisection, "builds.id": build})
         if shas is not None:
             condition += " AND builds.sha IN (SELECT value FROM json_each(?))"
@@ -329,7 +335,8 @@ class Store(Database):
             f"WHERE {condition} ORDER BY builds.id",
             *parameters,
         )
-        return [(BuildRow.read(row), bool(row["made"])) for row in rows]
+        found = [(BuildRow.read(row), bool(row["made"])) for row in rows]
+        return sorted(found, key=lambda one: not one[0].variant)
 
     def objects(self, build: int) -> dict[str, ObjectFile]:
         """What each object of a build was made from; empty if not known, as of builds from before it was kept."""

@@ -97,15 +97,15 @@ def _samples(builds: Sequence[BuildRow], probes: Sequence[ProbeRow]) -> bytes:
 
 
 def _of_builds(builds: Sequence[BuildRow], home: str) -> Iterator[Member]:
-    """Recipe, source changes and log of each; of a commit that was tried twice, the last."""
-    for build in {build.sha: build for build in builds}.values():
+    """Recipe, source changes and log of each; of a commit that was tried twice, the last of each kind."""
+    for build in {build.name: build for build in builds}.values():
         about = {"outcome": build.outcome, "first_error": build.first_error, "artifact": build.artifact}
-        yield f"recipes/{build.sha}.json", _json({**about, "recipe": build.recipe, "repairs": build.repairs})
+        yield f"recipes/{build.name}.json", _json({**about, "recipe": build.recipe, "repairs": build.repairs})
         if build.diff:
-            yield f"repairs/{build.sha}.diff", build.diff.encode(errors="surrogateescape")
+            yield f"repairs/{build.name}.diff", build.diff.encode(errors="surrogateescape")
         log = Path(build.log)
         if log.is_file():
-            yield f"logs/{build.sha}.log", log.read_bytes().replace(home.encode(), b"$CPUBISECT_HOME")
+            yield f"logs/{build.name}.log", log.read_bytes().replace(home.encode(), b"$CPUBISECT_HOME")
 
 
 def _of_probes(builds: Sequence[BuildRow], probes: Sequence[ProbeRow], home: str) -> Iterator[Member]:
@@ -113,7 +113,7 @@ def _of_probes(builds: Sequence[BuildRow], probes: Sequence[ProbeRow], home: str
     for build in builds:
         for test in dict.fromkeys(probe.test for probe in probes):
             own = [probe for probe in probes if (probe.build, probe.test) == (build.id, test) and not probe.error]
-            name = f"{build.sha}-{test}"
+            name = f"{build.name}-{test}"
             if counted := profiled(own):
                 profile = {"self": mean_profile(counted), "attributed": mean_attributed(counted)}
                 yield f"profiles/{name}.json", _json(profile)

@@ -112,7 +112,8 @@ class Confirmer:
             settled |= {searched.line.built(step.high) for step in searched.done.steps}
             new = set(found.refused) - refused
             refused |= new
-            enough = found.placed or len(refused) > MOST_REFUSED or (bool(found) and self._lab.question.first)
+            most = 0 if self._lab.question.screen else MOST_REFUSED
+            enough = found.placed or len(refused) > most or (bool(found) and self._lab.question.first)
             if enough or not (new or searched.done.more):
                 return searched, found
             searched = search(self._lab, searched.line, replace(by, settled=settled))
@@ -210,7 +211,7 @@ class Confirmer:
         try:
             rise = self._expected_rise(parent, sha, searched, found) if found.single else None
         except Unobservable as reason:
-            if any(self._lab.build_again(own) for own in (parent, sha)):
+            if any(self._lab.proof.build_again(own) for own in (parent, sha)):
                 return self._refined(searched, found)
             why = f"{sha[:12]} or its parent {parent[:12]} cannot be measured: {reason}"
             group = self._group(searched, found, why, unmeasured=True)
@@ -240,18 +241,19 @@ class Confirmer:
         expected = min(abs(found.percent), abs(searched.end / searched.start - 1) * 100)
         rise = self._rises.between(parent, sha, expected, searched.noise)
         if self._lab.question.screen:
-            # What it is a part of was measured in the builds of the search.
-            rise = replace(rise, before=searched.costs[found.low])
+            # What it is a part of was measured in the builds of the search, with all that is explained by now.
+            whole = replace(self._yardstick, explained=())
+            rise = replace(rise, before=cost(self._lab, searched.line.built(found.low), whole).total)
         return replace(rise, expected=expected / 100 * searched.start)
 
     def _shows(self, rise: Rise, least: float) -> bool:
-        """Whether a step of at least so much is there; on CPU time by readings that had no part in finding it, and no
-        less than a part of the one that was found: a smaller one is not that."""
+        """Whether a step of at least so much is there; on CPU time by readings that had no part in finding it. Those,
+        and other builds than it was found by, must show a part of what was found: a smaller one is not that."""
         direction = self._yardstick.direction
-        if rise.clocked is None:
-            return direction * rise.cost >= least
-        least = max(least, rise.expected * LEFT_OF_STEP)
-        return shown(rise.clocked.sigmas * direction) and direction * rise.cost >= least
+        if rise.clocked is not None or self._lab.question.screen:
+            least = max(least, rise.expected * LEFT_OF_STEP)
+        surely = rise.clocked is None or shown(rise.clocked.sigmas * direction)
+        return surely and direction * rise.cost >= least
 
     def _refused(self, searched: Searched, found: Found, rise: Rise, parent: str, sha: str) -> Findings:
         """A step that does not show between two commits; raises Unobservable."""
@@ -394,7 +396,7 @@ class Confirmer:
     def _all(self, searched: Searched) -> Findings:
         line = searched.line
         firsts = [line.first(found.high) for found in searched.done.steps if found.single]
-        begin_all(self._lab.crew, (own for sha in firsts for own in (line.parents[sha], sha)))
+        begin_all(self._lab.proof.crew, (own for sha in firsts for own in (line.parents[sha], sha)))
         return sum((self._refined_once(searched, found) for found in searched.done.steps), NOTHING)
 
     def _culprit(self, line: Line, sha: str, parent: str, rise: Rise) -> Culprit:

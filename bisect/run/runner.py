@@ -52,7 +52,8 @@ def _answer(lab: Lab, part: float = 1.0) -> Verdict:
 
 
 def _why_not_screened(outcome: Outcome) -> str:
-    """Why what came of screening builds is no answer; empty if it is one: culprits that ordinary builds confirm."""
+    """Why what came of screening builds is no answer; empty if it is one: nothing but culprits that ordinary builds
+    confirm."""
     if isinstance(outcome, UnmeasurableEnd):
         return f"{outcome.name} cannot be measured in one: {outcome.why}"
     if not isinstance(outcome, Confirmed):
@@ -60,6 +61,8 @@ def _why_not_screened(outcome: Outcome) -> str:
     if outcome.refused:
         shown = ", ".join(sha[:12] for sha in outcome.refused)
         return f"the step at {shown} does not show in ordinary ones"
+    if outcome.groups:
+        return "they cannot tell all commits apart"
     return "" if outcome.culprits else "they led to no culprit"
 
 
@@ -155,7 +158,7 @@ def find(lab: Lab, task: ToSearch) -> Outcome:
         found = chased.found + found
     nothing_shows = bool(found.refused) and not found.culprits
     doubtful = found.placed or (nothing_shows and not task.yardstick.redrawn and not lab.redraws)
-    if doubtful and (again := _redrawn(lab, task)):
+    if doubtful and not lab.question.screen and (again := _redrawn(lab, task)):
         return again
     if searched.done.unsure is not None and not found:
         return _not_reproduced(task, searched, searched.done.unsure)
@@ -168,7 +171,7 @@ def find(lab: Lab, task: ToSearch) -> Outcome:
         searched.done,
         tuple(culprits),
         found.groups,
-        tuple(lab.mishaps()),
+        tuple(dict.fromkeys((*lab.mishaps(), *lab.proof.mishaps()))),
         task.change,
         defaults,
         tuple(f"{lab.setting_of(one.variable)}={task.restored.given[one.variable]}" for one in defaults),

@@ -77,6 +77,8 @@ def ask(home: Home, asked: Ask, watch: Watch, executor: Executor | None = None) 
         choose(executor.counters(), asked.counter, simulations)
     matrix = Matrix.load(asked.matrix)
     history, engine, url = opened(home, matrix, asked.repo, asked.engine, asked.tests, watch)
+    if asked.screen:
+        _check_screening(engine, asked)
     tests = [find_test(engine, name) for name in dict.fromkeys(asked.tests)]
     if "defaults" in asked.given and not any("defaults" in test.parameters for test in tests):
         raise UserError(f"{engine.name} has no defaults that could be pinned", "leave out --defaults")
@@ -88,8 +90,6 @@ def ask(home: Home, asked: Ask, watch: Watch, executor: Executor | None = None) 
         raise UserError(
             f"{asked.good} lies on the way to {asked.bad}: there is no other side to search", "leave out --both-sides"
         )
-    if asked.screen:
-        _check_screening(engine, asked)
     toolchain, systems = _recipes(matrix, engine, history, (good, bad), asked, executor)
     look_for_libraries(home, matrix, engine, history, (good, bad), executor)
     if executor.here:
@@ -128,6 +128,8 @@ def _check_screening(engine: Engine, asked: Ask) -> None:
         raise UserError(f"there are no screening builds of {engine.name}", "leave out --screen")
     if asked.metric not in (MetricChoice.AUTO, MetricChoice.INSTRUCTIONS):
         raise UserError("screening builds are only compared by instructions", "leave out --screen, or --metric")
+    if asked.both_sides:
+        raise UserError("screening builds are searched on the way to bad only", "leave out --screen, or --both-sides")
     if asked.flags is not Flags.PINNED:
         raise UserError("screening builds have flags of their own", "leave out --screen, or --flags")
 

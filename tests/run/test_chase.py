@@ -8,37 +8,13 @@ from typing import Any
 import pytest
 from fake_lab import Commit, FakeLab
 from questions import question
+from woven_histories import history, woven
 
 from cpubisect.records.purpose import Purpose
 from cpubisect.run.runner import run
 from cpubisect.search import events
 from cpubisect.search.exact import SPARE, halvings
 from cpubisect.search.verdict import Kind
-from searching.woven import woven as drawn
-
-BASE = {"parse": 300.0, "seek": 400.0, "next": 300.0}
-
-Changes = Mapping[str, Mapping[str, float]]
-
-
-def woven(seed: int, lines: int, depth: int) -> dict[str, tuple[str, ...]]:
-    """The parents of commits by sha, of histories that the benchmark draws too, from c0 on."""
-    graph = drawn(seed, 0, lines, depth)
-    return {"c0": (), **{node.sha: tuple(own.replace("start", "c0") for own in node.parents) for node in graph.nodes}}
-
-
-def history(parents: Mapping[str, tuple[str, ...]], changes: Changes) -> dict[str, Commit]:
-    """Commits that cost what all changes in what they contain add up to."""
-    within: dict[str, set[str]] = {}
-    commits = {}
-    for sha, before in parents.items():
-        within[sha] = {sha}.union(*(within[parent] for parent in before))
-        costs = dict(BASE)
-        for own in within[sha] & changes.keys():
-            for name, change in changes[own].items():
-                costs[name] = costs.get(name, 0.0) + change
-        commits[sha] = Commit(costs, before, words=frozenset({f"of_{sha}"}))
-    return commits
 
 
 def lab_of(commits: Mapping[str, Commit], **asked: Any) -> FakeLab:

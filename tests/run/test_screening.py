@@ -1,6 +1,7 @@
 """Searches by screening builds: what they find counts only if ordinary builds show it."""
 
 import json
+import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,13 @@ from fake_lab import Commit, FakeLab, straight
 from questions import question
 from small_bisections import ask, begun, cost, history, tree, verdict_of
 from web_home import application
+from woven_histories import history as scripted
+from woven_histories import woven
 
 from cpubisect.builders.recipes.matrix import locate_matrix
 from cpubisect.cli import main
+from cpubisect.records.registry import Registry
+from cpubisect.report.bundle import _members
 from cpubisect.run.lab import HostLab
 from cpubisect.run.runner import run
 from cpubisect.search import events
@@ -92,6 +97,61 @@ def test_where_screening_builds_mislead_ordinary_ones_are_searched(
     assert verdict.summary == alone.summary
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_where_both_kinds_cost_the_same_the_answer_is_that_of_ordinary_builds(seed: int) -> None:
+    chance = random.Random(seed)
+    parents = woven(seed, 12, 1 + seed % 4)
+    shas = [*parents]
+    inner = [sha for sha in shas[1:-1] if len(parents[sha]) == 1]
+    found = chance.sample(inner, 3)
+    changes = dict(zip(found, ({"seek": 500.0}, {"parse": 90.0}, {"next": 60.0}), strict=True))
+    commits = scripted(parents, changes)
+    ends = {"good": shas[0], "good_sha": shas[0], "bad": shas[-1], "bad_sha": shas[-1]}
+    asked = question(**ends, metric=MetricChoice.INSTRUCTIONS)
+    lab = FakeLab(commits, replace(asked, screen=True))
+    lab.ordinary = FakeLab(commits, asked)
+    verdict, expected = run(lab), run(FakeLab(commits, asked))
+    assert not lab.told(events.ScreenedInVain)
+    assert [one.sha for one in verdict.culprits] == [one.sha for one in expected.culprits]
+    for one, other in zip(verdict.culprits, expected.culprits, strict=True):
+        assert one.steps["instructions/query"].percent == pytest.approx(other.steps["instructions/query"].percent)
+        assert one.share == pytest.approx(other.share)
+
+
+def test_a_sliver_of_the_step_that_was_found_confirms_nothing() -> None:
+    ordinary = (1000.0, 1000.0, 1080.0, 1080.0, 1080.0, 1086.0, 1086.0, 1086.0)
+    lab = lab_of(stepped(5, 1200.0, 1320.0), ordinary)
+    verdict = run(lab)
+    assert verdict.culprits[0].sha == "c2"
+    assert lab.told(events.ScreenedInVain)
+
+
+def test_what_screening_builds_leave_together_is_told_apart_by_ordinary_ones() -> None:
+    costs = (1000.0, 1000.0, 1030.0, 1030.0, 1030.0, 1160.0, 1160.0, 1160.0)
+    broken = Commit(costs[5], fails="chunk.cc:1: error: ambiguous")
+    lab = lab_of((*costs[:5], broken, *costs[6:]), costs)
+    verdict = run(lab)
+    assert [one.sha for one in verdict.culprits] == ["c5", "c2"]
+    assert not verdict.groups
+    (told,) = lab.told(events.ScreenedInVain)
+    assert "they cannot tell all commits apart" in told.sentence
+
+
+def test_an_ordinary_build_that_failed_is_tried_once_more() -> None:
+    costs = stepped(5, 1000.0, 1080.0)
+    lab = lab_of(costs, (*costs[:5], Commit(1080.0, fails="killed", mends=True), *costs[6:]))
+    verdict = run(lab)
+    assert [one.sha for one in verdict.culprits] == ["c5"]
+    assert not lab.told(events.ScreenedInVain)
+    assert any("c5 failed to build once" in note for note in verdict.notes)
+
+
+def test_screening_builds_are_never_read_on_cpu_time() -> None:
+    lab = lab_of(stepped(5, 1200.0, 1296.0), FLAT)
+    run(lab)
+    assert not lab.clocked()
+
+
 @pytest.mark.long
 def test_a_bisection_by_screening_builds_keeps_both_kinds_apart(home: Path, tmp_path: Path) -> None:
     shas = history(tree(1000), *(cost(loops) for loops in (1001, 1002, 1102, 1103, 1104, 1105))).write(tmp_path / "kv")
@@ -113,6 +173,19 @@ def test_a_bisection_by_screening_builds_keeps_both_kinds_apart(home: Path, tmp_
     assert b"screening" in client.get("/bisections/1").data
     again = json.loads(CliRunner().invoke(main, ["report", "--format", "json"], catch_exceptions=False).stdout)
     assert verdict_of(again) == verdict
+
+
+@pytest.mark.long
+def test_ordinary_builds_that_were_there_before_tell_what_culprits_cost(home: Path, tmp_path: Path) -> None:
+    shas = history(tree(1000), *(cost(loops) for loops in (1001, 1002, 1102, 1103, 1104, 1105))).write(tmp_path / "kv")
+    ask(tmp_path / "kv", shas[3], shas[4], home=home)
+    data = ask(tmp_path / "kv", shas[1], "main", "--screen", home=home)
+    told = {commit["sha"]: commit["recipe"]["variant"] for commit in data["commits"]}
+    assert (told[shas[3]], told[shas[4]], told[shas[1]]) == ("", "", "screening")
+    registry = Registry.open()
+    names = [name for name, _ in _members(registry, 2)]
+    assert len(names) == len({*names})
+    assert {f"recipes/{shas[4]}.json", f"recipes/{shas[4]}-screening.json"} <= {*names}
 
 
 def test_what_an_interruption_finds_being_built_is_ended_whatever_its_kind(
@@ -142,6 +215,7 @@ def test_what_an_interruption_finds_being_built_is_ended_whatever_its_kind(
     [
         (["--metric", "cpu"], "screening builds are only compared by instructions: leave out --screen, or --metric"),
         (["--flags", "release"], "screening builds have flags of their own: leave out --screen, or --flags"),
+        (["--both-sides"], "screening builds are searched on the way to bad only: leave out --screen, or --both-sides"),
         (["--matrix", "own.yaml"], "there are no screening builds of minikv: leave out --screen"),
     ],
 )

@@ -131,7 +131,8 @@ class _Together:
         crew = self._lab.crew
         begun = crew.begun()
         free = crew.builders - len(begun)
-        if free <= 0:
+        # Other builds confirm than are searched by.
+        if free <= 0 or self._lab.proof is not self._lab:
             return
         built = {row.sha for row, _ in self._lab.builds()} | begun.keys()
         for sha, _ in [one for one in self._strategy.ahead(built) if one[0] not in self._numbers][:free]:
