@@ -8,7 +8,7 @@ from typing import Any
 from cpubisect.records.database import equal, listed
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.store import Store, entry_of
-from cpubisect.search.events import EqualCode, Latest
+from cpubisect.search.events import AnEvent, EqualCode, Latest, ScreenedInVain
 from cpubisect.search.question import Question
 from cpubisect.search.verdict import Kind
 
@@ -305,19 +305,32 @@ def latest_events(store: Store, bisection: int, test: str) -> Latest:
     return Latest([entry_of(row) for row in rows])
 
 
+def standing(store: Store, bisection: int, kind: type[AnEvent]) -> list[AnEvent]:
+    """All events of one kind in a bisection's journal that hold, in order: what was told of a test before ordinary
+    builds were asked all that screening ones had been asked is theirs, and none of its answer."""
+    found: list[AnEvent] = []
+    for event in (entry.event for entry in store.events(bisection, kinds=(kind, ScreenedInVain))):
+        if isinstance(event, kind):
+            found.append(event)
+        else:
+            found = [before for before in found if before.test != event.test]
+    return found
+
+
 def twins(store: Store, bisection: int) -> dict[str, str]:
     """The commits whose own code was not read in the search, each with the one of equal code whose probes count for
     both."""
-    return {found.sha: found.twin for found in store.told(bisection, EqualCode)}
+    return {found.sha: found.twin for found in standing(store, bisection, EqualCode)}
 
 
 def with_calls(store: Store, bisection: int, purpose: Purpose, test: str) -> set[str]:
-    """The commits of which a probe for this purpose and test left a call graph."""
+    """The commits of which a probe of an ordinary build, for this purpose and test, left a call graph."""
     rows = store.read(
         """
         SELECT builds.sha FROM probes JOIN builds ON builds.id = probes.build
         WHERE probes.bisection = ? AND probes.purpose = ? AND probes.test = ?
             AND probes.error IS NULL AND probes.calls IS NOT NULL
+            AND coalesce(json_extract(builds.recipe, '$.variant'), '') = ''
         """,
         bisection,
         purpose,

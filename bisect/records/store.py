@@ -497,13 +497,14 @@ class Store(Database):
         return found
 
     def calls(self, bisection: int, sha: str, purpose: Purpose, test: str) -> CallGraph | None:
-        """The newest call graph of a commit that a probe for this purpose and test left; None if none did: they failed,
-        were made before calls were kept, or counted without callgrind."""
+        """The newest call graph of a commit that a probe of an ordinary build, for this purpose and test, left; None if
+        none did: they failed, were made before calls were kept, or counted without callgrind."""
         rows = self.read(
             f"SELECT probes.profile, probes.calls FROM {self._of.probes} AS probes "
             "JOIN builds ON builds.id = probes.build "
             f"WHERE probes.{self._of.owner} = ? AND builds.sha = ? AND probes.purpose = ? AND probes.test = ? "
-            "AND probes.error IS NULL AND probes.calls IS NOT NULL ORDER BY probes.id DESC LIMIT 1",
+            "AND probes.error IS NULL AND probes.calls IS NOT NULL "
+            "AND coalesce(json_extract(builds.recipe, '$.variant'), '') = '' ORDER BY probes.id DESC LIMIT 1",
             bisection,
             sha,
             purpose,

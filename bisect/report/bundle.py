@@ -28,7 +28,7 @@ from cpubisect.views.measured import profiled
 Member = tuple[str, bytes]
 
 SCRIPT = "reproduce.sh"
-COLUMNS = ("commit", "purpose", "test", "metric", "number", "value", "started")
+COLUMNS = ("commit", "purpose", "test", "metric", "number", "value", "started", "kind")
 
 NO_FILE = "--no-defaults"
 """What the command line of every server we start has after its program: it reads no configuration file."""
@@ -84,15 +84,17 @@ def _charts(registry: Registry, bisection: int, tests: Sequence[str]) -> Iterato
 
 def _samples(builds: Sequence[BuildRow], probes: Sequence[ProbeRow]) -> bytes:
     """Every sample, one a line; `started` is when its probe began, in epoch seconds."""
-    shas = {build.id: build.sha for build in builds}
+    by_id = {build.id: build for build in builds}
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(COLUMNS)
     for probe in probes:
+        build = by_id.get(probe.build)
+        sha, kind = (build.sha, build.variant) if build else ("", "")
+        about = (sha, str(probe.purpose), probe.test)
         for metric, values in sorted(probe.values.items()):
             for number, value in enumerate(values):
-                about = (shas.get(probe.build, ""), str(probe.purpose), probe.test)
-                table.writerow((*about, metric, number, repr(value), f"{probe.started:.3f}"))
+                table.writerow((*about, metric, number, repr(value), f"{probe.started:.3f}", kind))
     return text.getvalue().encode()
 
 

@@ -132,7 +132,8 @@ class Confirmer:
             self._lab.tell(events.ChaseLost(why=f"{caught.line.first(1)[:12]} does not show it", inside=inside))
             return NOTHING
         found = self._refined_once(caught, step)
-        return found if found.culprits else NOTHING
+        # Builds that only screen are asked no further once ordinary ones do not show what they led to.
+        return found if found.culprits or (found.refused and self._lab.question.screen) else NOTHING
 
     def explained(self, found: Findings) -> float:
         """What the culprits add to the cost, in the wanted direction."""
@@ -285,15 +286,14 @@ class Confirmer:
         line = searched.line
         sha = line.first(found.high)
         parent = line.parents[sha]
+        screened = self._lab.question.screen
+        told = f"in the search, by screening builds, it was {found.percent:+.2f} %" if screened else ""
         if sha in line.merges:
-            return self._inside_merge(line, sha, parent, rise)
+            return self._inside_merge(line, sha, parent, rise, told)
         # Nothing to state on an exact metric.
         stated = max(found.probability, self._stated(searched, found)) if self._noisy else None
-        culprit = replace(self._culprit(line, sha, parent, rise), probability=stated)
-        if self._lab.question.screen:
-            told = f"in the search, by screening builds, it was {found.percent:+.2f} %"
-            culprit = replace(culprit, note="; ".join(filter(None, (culprit.note, told))))
-        return Findings((culprit,))
+        culprit = self._culprit(line, sha, parent, rise)
+        return Findings((replace(culprit, probability=stated, note=_both(culprit.note, told)),))
 
     def _stated(self, searched: Searched, found: Found) -> float:
         """How likely a step is where it was found, with the readings that confirm it."""
@@ -353,13 +353,15 @@ class Confirmer:
         Unobservable."""
         return fmean(cpu_samples(self._lab.probes(sha, Purpose.CLOCK, 1))) if self._noisy else self._counted(sha)
 
-    def _inside_merge(self, line: Line, merge: str, parent: str, rise: Rise) -> Findings:
+    def _inside_merge(self, line: Line, merge: str, parent: str, rise: Rise, told: str) -> Findings:
         """Chase the merge's step through all it brought, and if that does not explain it, bisect the merged lines; if
-        none shows it by itself, the merge is the culprit.
+        none shows it by itself, the merge is the culprit, with what is `told` of it.
 
         A line on which nothing is thought to change the binary comes last, its commits one by one.
         """
         found = NOTHING if self._noisy else self.chased(parent, merge, (*line.inside, merge))
+        if found.refused:
+            return found
         if found and self._yardstick.direction * rise.cost - self.explained(found) < self._least():
             return found
         found = NOTHING
@@ -371,13 +373,13 @@ class Confirmer:
                 continue
             self._lab.tell(events.InsideMerge(merge=merge, candidates=len(opened.commits()) - 1))
             try:
-                own, told = self._of_branch(opened, rise)
+                own, none = self._of_branch(opened, rise)
             except Unobservable as reason:
                 why = f"the merged line cannot be measured: {reason}"
                 continue
-            why = told
+            why = none
             found += own
-        return found or Findings((replace(self._culprit(line, merge, parent, rise), note=why),))
+        return found or Findings((replace(self._culprit(line, merge, parent, rise), note=_both(why, told)),))
 
     def _of_branch(self, opened: Line, rise: Rise) -> tuple[Findings, str]:
         """The culprits on a merged line, and if there are none, why; raises Unobservable."""
@@ -453,6 +455,10 @@ class Confirmer:
             inside=line.inside,
             side=self._lab.side,
         )
+
+
+def _both(note: str, told: str) -> str:
+    return "; ".join(filter(None, (note, told)))
 
 
 def _only(group: Group) -> Findings:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from cpubisect.base.errors import UserError
 from cpubisect.base.metrics import CPU
+from cpubisect.run.chase import NOTHING_CAUGHT
 from cpubisect.run.classes import search
 from cpubisect.run.confirm import NOTHING, Confirmer, Findings, Whole
 from cpubisect.run.defaults import with_commits
@@ -206,6 +207,8 @@ def _chase(lab: Lab, task: ToSearch) -> _Chased:
         if not own:
             return _Chased(yardstick, found, whole)
         found += own
+        if own.refused and lab.question.screen:
+            return _Chased(yardstick, found, whole, Searched(task.line, NOTHING_CAUGHT, {}, {}))
         known = [_explained(lab, one, yardstick) for one in own.culprits]
         yardstick = replace(yardstick, explained=(*yardstick.explained, *known), variables={}, values={})
         first, last = (cost(lab, sha, yardstick) for sha in (start, end))

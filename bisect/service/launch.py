@@ -93,7 +93,8 @@ def lab_of(
         else choose(executor.counters(), question.counter, question.simulations).counter
     )
     if counter is Counter.NONE and question.metric is MetricChoice.INSTRUCTIONS:
-        raise UserError("this host cannot count instructions", "`bisect doctor` says why; or use --metric cpu")
+        instead = "--metric cpu, without --screen" if question.screen else "--metric cpu"
+        raise UserError("this host cannot count instructions", f"`bisect doctor` says why; or use {instead}")
     if row.counter is None:
         registry.store.update_bisection(bisection, counter=counter.value)
 

@@ -4,11 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cpubisect.base.metrics import CPU, reading
-from cpubisect.records import queries
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.queries import BuildLine, SampleRow
 from cpubisect.records.store import ProbeRow, Store
-from cpubisect.search.costs import CallGraph
 from cpubisect.search.question import Question
 from cpubisect.search.stats import Level, level
 
@@ -82,21 +80,10 @@ def stand_in(sha: str, stand_ins: Mapping[str, str], has: Callable[[str], bool])
 
 
 def profiled(probes: Iterable[ProbeRow]) -> list[ProbeRow]:
-    """Those probes whose profiles by function count."""
-    return [probe for probe in probes if probe.purpose == Purpose.SEARCH and probe.profile]
-
-
-def calls(store: Store, bisection: int, sha: str, test: str, twins: Mapping[str, str]) -> CallGraph | None:
-    """The call graph of a commit, or of the one with equal code; None if neither has one."""
-    for one in dict.fromkeys((sha, twins.get(sha, sha))):
-        if found := store.calls(bisection, one, Purpose.SEARCH, test):
-            return found
-    return None
-
-
-def with_calls(store: Store, bisection: int, test: str) -> set[str]:
-    """The commits that have a call graph of their own."""
-    return queries.with_calls(store, bisection, Purpose.SEARCH, test)
+    """Those of a build's probes whose profiles by function count: the search's, or where that went by other builds,
+    those that confirmed it."""
+    own = [probe for probe in probes if probe.profile and probe.purpose.counts]
+    return [probe for probe in own if probe.purpose == Purpose.SEARCH] or own
 
 
 def variables(store: Store, bisection: int, question: Question) -> tuple[dict[str, str], dict[str, str]]:

@@ -154,7 +154,8 @@ class _Known:
         verdict = row.verdict.tests.get(test) if row.verdict else None
         self._culprits = {culprit.sha: step for culprit, step in verdict.found} if verdict else {}
         self._groups = verdict.groups if verdict else ()
-        self._steps = {event.high: event for event in store.told(row.id, events.StepFound) if event.is_about(test)}
+        steps = (event for event in queries.standing(store, row.id, events.StepFound) if event.is_about(test))
+        self._steps = {event.high: event for event in steps}
 
     def cost(self, sha: str) -> float | None:
         """The mean count per query, over all that were made with the question's own settings, of the commit or of the

@@ -96,6 +96,19 @@ def test_the_verdict_is_that_of_one_host_and_nothing_is_built_where_it_is_probed
         assert not list((cluster.place / name / "work").glob("s*")), "a worker leaves nothing behind"
 
 
+def test_a_search_by_screening_builds_is_confirmed_by_ordinary_ones_there_too(
+    cluster: SmallCluster, tmp_path: Path
+) -> None:
+    path, shas = clone(tmp_path)
+    together = cluster.run(*words(path, shas[1]), "--screen")
+    found = answer(together)
+    assert culprits(found) == [shas[4]]
+    made = [(commit["sha"], commit["recipe"]["variant"]) for commit in found["commits"]]
+    assert [sha for sha, kind in made if not kind] == [shas[3], shas[4]]
+    assert {sha for sha, kind in made if kind == "screening"} >= {shas[1], shas[3], shas[4], shas[5]}
+    assert len([line for line in together.said if " is done by b" in line]) == len(made)
+
+
 def test_hosts_say_what_they_are(cluster: SmallCluster) -> None:
     listed = cluster.run("cluster", "hosts", "--json")
     code, output = listed.ended()

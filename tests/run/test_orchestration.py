@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_lab import Commit, Commits, FakeLab, straight
+from fake_lab import Commit, Commits, FakeLab, merged, straight
 
 import cpubisect.run.runner
 from cpubisect.base.errors import UserError
@@ -63,14 +63,6 @@ def levels(*parts: tuple[int, float]) -> list[float]:
 def forked(trunk: list[float], fast: float) -> dict[str, Commit]:
     """A line from c0, and a branch f0 from c1."""
     return {**straight(*trunk), **straight(fast, name="f", after="c1")}
-
-
-def merged(inside: list[float], trunk: float, both: float) -> dict[str, Commit]:
-    """c0, then a side line of given costs merged to a trunk line as m0, and a last commit e0."""
-    side = straight(*inside, name="s", after="c0")
-    merge = Commit(both, parents=("t0", [*side][-1]))
-    tail = {**straight(merge, name="m"), **straight(both, name="e", after="m0")}
-    return {**straight(1000.0), **side, **straight(trunk, name="t", after="c0"), **tail}
 
 
 def deep() -> dict[str, Commit]:

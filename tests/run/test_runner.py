@@ -209,6 +209,9 @@ def test_without_a_counter_instructions_cannot_be_asked_for(
     result = CliRunner().invoke(main, [*words, "--metric", "instructions"])
     assert result.exit_code == 2
     assert "cannot count instructions" in result.stderr
+    result = CliRunner().invoke(main, [*words, "--screen"])
+    assert result.exit_code == 2
+    assert "use --metric cpu, without --screen" in " ".join(result.stderr.split())
 
 
 def test_functions_are_told_where_callgrind_counts_beside_a_hardware_counter(

@@ -1,5 +1,7 @@
 """Searches by screening builds: what they find counts only if ordinary builds show it."""
 
+import csv
+import io
 import json
 import random
 from dataclasses import replace
@@ -8,7 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from fake_lab import Commit, FakeLab, straight
+from fake_lab import Commit, FakeLab, merged, straight
 from questions import question
 from small_bisections import ask, begun, cost, history, tree, verdict_of
 from web_home import application
@@ -17,14 +19,16 @@ from woven_histories import woven
 
 from cpubisect.builders.recipes.matrix import locate_matrix
 from cpubisect.cli import main
+from cpubisect.records.purpose import Purpose
 from cpubisect.records.registry import Registry
 from cpubisect.report.bundle import _members
 from cpubisect.run.lab import HostLab
 from cpubisect.run.runner import run
 from cpubisect.search import events
 from cpubisect.search.question import MetricChoice
-from cpubisect.search.verdict import Kind
+from cpubisect.search.verdict import Kind, Verdict
 from cpubisect.service import launch, panel
+from cpubisect.views.calls import frames_of, has_frames
 
 Costs = tuple[Commit | float, ...]
 
@@ -152,6 +156,31 @@ def test_screening_builds_are_never_read_on_cpu_time() -> None:
     assert not lab.clocked()
 
 
+def test_a_chase_that_ordinary_builds_refuse_ends_the_search_by_screening_ones() -> None:
+    parents = woven(3, 12, 2)
+    shas = [*parents]
+    inner = [sha for sha in shas[1:-1] if len(parents[sha]) == 1]
+    ends = {"good": shas[0], "good_sha": shas[0], "bad": shas[-1], "bad_sha": shas[-1]}
+    asked = question(**ends, metric=MetricChoice.INSTRUCTIONS)
+    commits = scripted(parents, {inner[len(inner) // 2]: {"seek": 500.0}})
+    confirmed, refused = (FakeLab(commits, replace(asked, screen=True)) for _ in range(2))
+    confirmed.ordinary, refused.ordinary = FakeLab(commits, asked), FakeLab(scripted(parents, {}), asked)
+    assert [one.sha for one in run(confirmed).culprits] == [inner[len(inner) // 2]]
+    assert run(refused).kind is Kind.NO_REGRESSION
+    assert refused.told(events.ScreenedInVain)
+    assert refused.built_here() == confirmed.built_here()
+
+
+def test_a_merge_says_what_it_was_in_the_search_too() -> None:
+    commits = merged([1000.0, 1000.0], 1000.0, 1200.0)
+    ends = {"good": "c0", "good_sha": "c0", "bad": "e0", "bad_sha": "e0", "metric": MetricChoice.INSTRUCTIONS}
+    lab = FakeLab(commits, question(**ends, screen=True))
+    lab.ordinary = FakeLab(commits, question(**ends))
+    (culprit,) = run(lab).culprits
+    assert "only the combination does" in culprit.note
+    assert culprit.note.endswith("; in the search, by screening builds, it was +20.00 %")
+
+
 @pytest.mark.long
 def test_a_bisection_by_screening_builds_keeps_both_kinds_apart(home: Path, tmp_path: Path) -> None:
     shas = history(tree(1000), *(cost(loops) for loops in (1001, 1002, 1102, 1103, 1104, 1105))).write(tmp_path / "kv")
@@ -173,6 +202,20 @@ def test_a_bisection_by_screening_builds_keeps_both_kinds_apart(home: Path, tmp_
     assert b"screening" in client.get("/bisections/1").data
     again = json.loads(CliRunner().invoke(main, ["report", "--format", "json"], catch_exceptions=False).stdout)
     assert verdict_of(again) == verdict
+    registry = Registry.open()
+    (known,) = Verdict.from_json(verdict).culprits
+    frame = frames_of(registry.store, 1, known, "readrandom")
+    assert has_frames(registry.store, 1, known, "readrandom")
+    assert frame is not None
+    assert frame.change / frame.before * 100 == pytest.approx(known.steps["instructions/query"].percent)
+    # Both kinds cost the same here: that the search's are not read is only seen where nothing else is asked for.
+    assert registry.store.calls(1, shas[4], Purpose.SEARCH, "readrandom") is None
+    members = dict(_members(registry, 1))
+    assert f"profiles/{shas[4]}-readrandom.json" in members
+    rows = csv.DictReader(io.StringIO(members["samples.csv"].decode()))
+    found = {(row["commit"], row["kind"]) for row in rows if row["metric"] == "instructions/query"}
+    assert found >= {(shas[1], "screening"), (shas[4], "screening"), (shas[4], "")}
+    assert (shas[1], "") not in found
 
 
 @pytest.mark.long

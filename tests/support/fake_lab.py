@@ -72,6 +72,14 @@ def straight(*commits: Commit | float, name: str = "c", after: str = "") -> dict
     }
 
 
+def merged(inside: Sequence[float], trunk: float, both: float) -> dict[str, Commit]:
+    """c0, then a side line of given costs merged to a trunk line as m0, and a last commit e0."""
+    side = straight(*inside, name="s", after="c0")
+    merge = Commit(both, parents=("t0", [*side][-1]))
+    tail = {**straight(merge, name="m"), **straight(both, name="e", after="m0")}
+    return {**straight(1000.0), **side, **straight(trunk, name="t", after="c0"), **tail}
+
+
 class ScriptedPast:
     """The history of scripted commits."""
 
