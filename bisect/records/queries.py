@@ -8,7 +8,7 @@ from typing import Any
 from cpubisect.records.database import equal, listed
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.store import Store, entry_of
-from cpubisect.search.events import AnEvent, EqualCode, Latest, ScreenedInVain
+from cpubisect.search.events import EqualCode, Latest
 from cpubisect.search.question import Question
 from cpubisect.search.verdict import Kind
 
@@ -261,12 +261,13 @@ def last_class(store: Store, bisection: int, path: str) -> dict[str, str]:
     return {first: last}
 
 
-def failures(store: Store, bisection: int) -> dict[str, str]:
-    """The commits of a bisection that do not build by any recipe tried, each with the first line that says why."""
+def failures(store: Store, bisection: int, variant: str = "") -> dict[str, str]:
+    """The commits of a bisection of which no build of one kind succeeded, each with the first line that says why."""
     rows = store.read(
         "SELECT builds.sha, builds.first_error, builds.outcome FROM builds JOIN uses ON uses.build = builds.id "
-        "WHERE uses.bisection = ? ORDER BY builds.id",
+        "WHERE uses.bisection = ? AND coalesce(json_extract(builds.recipe, '$.variant'), '') = ? ORDER BY builds.id",
         bisection,
+        variant,
     )
     built = {sha for sha, _, outcome in rows if outcome == "built"}
     return {sha: error or outcome for sha, error, outcome in rows if sha not in built}
@@ -305,22 +306,10 @@ def latest_events(store: Store, bisection: int, test: str) -> Latest:
     return Latest([entry_of(row) for row in rows])
 
 
-def standing(store: Store, bisection: int, kind: type[AnEvent]) -> list[AnEvent]:
-    """All events of one kind in a bisection's journal that hold, in order: what was told of a test before ordinary
-    builds were asked all that screening ones had been asked is theirs, and none of its answer."""
-    found: list[AnEvent] = []
-    for event in (entry.event for entry in store.events(bisection, kinds=(kind, ScreenedInVain))):
-        if isinstance(event, kind):
-            found.append(event)
-        else:
-            found = [before for before in found if before.test != event.test]
-    return found
-
-
-def twins(store: Store, bisection: int) -> dict[str, str]:
+def twins(store: Store, bisection: int, variant: str = "") -> dict[str, str]:
     """The commits whose own code was not read in the search, each with the one of equal code whose probes count for
-    both."""
-    return {found.sha: found.twin for found in standing(store, bisection, EqualCode)}
+    both, by builds of one kind."""
+    return {found.sha: found.twin for found in store.told(bisection, EqualCode) if found.variant == variant}
 
 
 def with_calls(store: Store, bisection: int, purpose: Purpose, test: str) -> set[str]:

@@ -120,7 +120,8 @@ class Confirmer:
         return searched, Findings(placed=True)
 
     def chased(self, start: str, end: str, inside: tuple[str, ...] = ()) -> Findings:
-        """The culprits that a chase of the step between two measured commits comes to; none where it fails."""
+        """The culprits that a chase of the step between two measured commits comes to; none where it fails. Of what
+        screening builds caught, that ordinary ones refuse it."""
         try:
             caught = chase(self._lab, start, end, self._yardstick, inside)
         except Unobservable:
@@ -360,7 +361,7 @@ class Confirmer:
         A line on which nothing is thought to change the binary comes last, its commits one by one.
         """
         found = NOTHING if self._noisy else self.chased(parent, merge, (*line.inside, merge))
-        if found.refused:
+        if found.refused and self._lab.question.screen:
             return found
         if found and self._yardstick.direction * rise.cost - self.explained(found) < self._least():
             return found
@@ -373,11 +374,11 @@ class Confirmer:
                 continue
             self._lab.tell(events.InsideMerge(merge=merge, candidates=len(opened.commits()) - 1))
             try:
-                own, none = self._of_branch(opened, rise)
+                own, missing = self._of_branch(opened, rise)
             except Unobservable as reason:
                 why = f"the merged line cannot be measured: {reason}"
                 continue
-            why = none
+            why = missing
             found += own
         return found or Findings((replace(self._culprit(line, merge, parent, rise), note=_both(why, told)),))
 

@@ -122,8 +122,9 @@ class HostLab:
         return self.engine.irrelevant
 
     def tell(self, event: Event) -> None:
-        """Say what happens; an event names its test where the question has several."""
-        self.watch(replace(event, test=self.test.name) if len(self.tests) > 1 else event)
+        """Say what happens; an event names its test where there are several, and what kind of builds was asked."""
+        test = self.test.name if len(self.tests) > 1 else event.test
+        self.watch(replace(event, test=test, variant=self._variant))
 
     def build(self, sha: str) -> BuildRow:
         """The build of a commit, made now unless the store has it; raises Unobservable if it can't be built.

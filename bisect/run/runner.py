@@ -184,7 +184,8 @@ def find(lab: Lab, task: ToSearch) -> Outcome:
 @dataclass(frozen=True)
 class _Chased:
     """What chases of the largest steps came to: culprits, and a yardstick without what they explain. If that is all, or
-    only the first is wanted, `searched` says what is left of the line; on CPU time there are none."""
+    only the first is wanted, `searched` says what is left of the line; that of screening builds whose catch was refused
+    says nothing. On CPU time there are none."""
 
     yardstick: Yardstick
     found: Findings = NOTHING

@@ -28,7 +28,7 @@ from cpubisect.search.question import Question
 from cpubisect.search.stats import level
 from cpubisect.search.verdict import Verdict
 from cpubisect.views.bisection import End
-from cpubisect.views.measured import measured
+from cpubisect.views.measured import measured, searched_by
 
 Places = Mapping[str, tuple[int, str]]
 
@@ -48,9 +48,11 @@ def axis(registry: Registry, bisection: int, test: str | None = None) -> Axis:
     last = queries.latest_events(store, bisection, asked)
     samples = [row for row in queries.samples(store, bisection, asked, (counted, CPU)) if not row.error]
     metric = _metric(verdict, last, samples, counted)
-    values = measured(samples, queries.twins(store, bisection)).by_commit(metric)
-    told = (event for event in queries.standing(store, bisection, Unobservable) if event.is_about(asked))
-    failed = {event.sha: event.why for event in told} | queries.failures(store, bisection)
+    variant = searched_by(store, bisection, asked, samples)
+    values = measured(samples, queries.twins(store, bisection, variant), variant).by_commit(metric)
+    told = (event for event in store.told(bisection, Unobservable) if event.is_about(asked))
+    failed = {event.sha: event.why for event in told if event.variant == variant}
+    failed |= queries.failures(store, bisection, variant)
     dead = {sha: why for sha, why in failed.items() if sha not in values}
     places = queries.positions(store, bisection, MAIN, _shas(values, dead, last, verdict, question))
     size, runs = queries.shared_binaries(store, bisection, MAIN)
@@ -76,7 +78,7 @@ def axis(registry: Registry, bisection: int, test: str | None = None) -> Axis:
         points=tuple(points),
         classes=tuple(Range(first, end) for first, end in runs),
         unbuildable=_unbuildable(dead, places, runs, points),
-        intervals=_intervals(verdict, last, places),
+        intervals=_intervals(verdict, last, places, variant),
         culprits=_marks(verdict, places),
         doing=doing.sentence if doing else "",
         doing_at=at[0] if at else None,
@@ -139,14 +141,17 @@ def _unbuildable(
     return tuple(found)
 
 
-def _intervals(verdict: Verdict | None, last: Latest, places: Places) -> tuple[Interval, ...]:
-    """Where the step is: what a verdict could not tell apart; before that, what the search says last."""
+def _intervals(verdict: Verdict | None, last: Latest, places: Places, variant: str) -> tuple[Interval, ...]:
+    """Where the step is: what a verdict could not tell apart; before that, what the search says last, by builds of one
+    kind."""
     if verdict:
         pairs: Iterable[tuple[str, str, float | None]] = [(group.after, group.until, None) for group in verdict.groups]
     elif posterior := last[Posterior]:
         pairs = posterior.gaps or [(posterior.low, posterior.high, posterior.probability)]
     else:
-        thoughts = [event for event in last.events() if isinstance(event, Next | StepFound)]
+        thoughts = [
+            event for event in last.events() if isinstance(event, Next | StepFound) and event.variant == variant
+        ]
         pairs = [(event.low, event.high, None) for event in thoughts[-1:] if event.low and event.high]
     return tuple(
         Interval(places[low][0], places[high][0], probability)

@@ -24,9 +24,10 @@ def gather(registry: Registry, bisection: int) -> Bisection:
     row = store.bisection(bisection)
     known = asked(registry, row)
     samples = queries.samples(store, bisection)
-    twins = queries.twins(store, bisection)
     builds = store.builds(bisection)
-    by_kind = {kind: _by_test(samples, kind, known.tests, twins) for kind in {build.variant for build, _ in builds}}
+    kinds = {build.variant for build, _ in builds}
+    twins = {kind: queries.twins(store, bisection, kind) for kind in kinds}
+    by_kind = {kind: _by_test(samples, kind, known.tests, twins[kind]) for kind in kinds}
     subjects = {sha: subject for _, _, sha, _, subject in store.candidates(bisection)}
     chosen = store.told(bisection, RegimeChosen)
     return Bisection(
@@ -40,7 +41,9 @@ def gather(registry: Registry, bisection: int) -> Bisection:
         variables=changed_variables(*variables(store, bisection, row.question)),
         totals=totals(store, row),
         commits=tuple(
-            _built(build, made, subjects.get(build.sha, ""), by_kind[build.variant], twins.get(build.sha))
+            _built(
+                build, made, subjects.get(build.sha, ""), by_kind[build.variant], twins[build.variant].get(build.sha)
+            )
             for build, made in builds
         ),
         other_flags=other_flags(store, row),
@@ -52,7 +55,7 @@ def _by_test(
 ) -> dict[str, Measured]:
     """What the probes of builds of one kind say in each test."""
     own = [probe for probe in samples if probe.variant == kind]
-    return {test: measured([probe for probe in own if probe.test == test], twins) for test in tests}
+    return {test: measured([probe for probe in own if probe.test == test], twins, kind) for test in tests}
 
 
 def asked(registry: Registry, row: BisectionRow) -> Asked:

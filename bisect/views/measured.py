@@ -7,6 +7,7 @@ from cpubisect.base.metrics import CPU, reading
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.queries import BuildLine, SampleRow
 from cpubisect.records.store import ProbeRow, Store
+from cpubisect.search.events import ScreenedInVain
 from cpubisect.search.question import Question
 from cpubisect.search.stats import Level, level
 
@@ -55,16 +56,22 @@ class Measured:
         return [reading(metric, row.values[metric]) for row in searched or own]
 
 
-def measured(probes: Sequence[SampleRow], stand_ins: Mapping[str, str]) -> Measured:
-    """From the probes of one test. Builds of different kinds cannot be compared: where a search went by others than
-    ordinary ones, and not by these too, those others count."""
+def searched_by(store: Store, bisection: int, test: str, probes: Iterable[SampleRow]) -> str:
+    """The kind of the builds by which the search for a test went, given the probes of that: others than ordinary ones
+    only where all was not asked of these after them."""
+    if any(event.is_about(test) for event in store.told(bisection, ScreenedInVain)):
+        return ""
     searched = {probe.variant for probe in probes if probe.purpose in (Purpose.SEARCH, Purpose.CLOCK)}
-    counts = min(searched, default="")
+    return min(searched, default="")
+
+
+def measured(probes: Sequence[SampleRow], stand_ins: Mapping[str, str], variant: str = "") -> Measured:
+    """From the probes of one test, of builds of one kind: those of others cannot be compared with them."""
     own: dict[str, list[SampleRow]] = {}
     for probe in probes:
-        if probe.purpose.counts and probe.variant == counts:
+        if probe.purpose.counts and probe.variant == variant:
             own.setdefault(probe.sha, []).append(probe)
-    return Measured(own, stand_ins, counts)
+    return Measured(own, stand_ins, variant)
 
 
 def stand_in(sha: str, stand_ins: Mapping[str, str], has: Callable[[str], bool]) -> str:

@@ -18,11 +18,11 @@ from cpubisect.base.objects import ObjectFile
 from cpubisect.builders.build import BuildResult, Outcome, Recipe, Repair, Toolchain
 from cpubisect.records.care.health import problems
 from cpubisect.records.purpose import Purpose
-from cpubisect.records.queries import headlines, places, spent, standing, twins
+from cpubisect.records.queries import headlines, places, spent
 from cpubisect.records.schema import MIGRATIONS
 from cpubisect.records.store import ProbedBuild, ProbeRow, Store, SuspectRow, pack, pack_calls, unpack_calls
 from cpubisect.search.costs import CallGraph
-from cpubisect.search.events import EqualCode, Next, Notice, ScreenedInVain, Unobservable
+from cpubisect.search.events import Next, Notice
 from cpubisect.workloads.probe import Samples
 
 TOOLCHAIN = Toolchain("gcc-12", "gcc-12", "g++-12", "ar", "ranlib", "12.2.0")
@@ -435,16 +435,3 @@ def test_what_nobody_can_have_measured_is_damage(store: Store) -> None:
     assert [problem.rpartition(": ")[2] for problem in problems(store.path)] == ["value is inf"] * 2
     with pytest.raises(UserError, match="a sample of probe 1 is inf"):
         store.probes(bisection)
-
-
-def test_what_screening_builds_had_so_does_not_hold_once_ordinary_ones_were_asked(store: Store) -> None:
-    bisection = begin(store)
-    for test in ("scan", "point"):
-        store.add_event(bisection, EqualCode(sha="a", twin="b", test=test))
-    store.add_event(bisection, Unobservable(sha="c", why="chunk.cc:1: error", test="scan"))
-    assert {event.test for event in standing(store, bisection, EqualCode)} == {"scan", "point"}
-    store.add_event(bisection, ScreenedInVain(why="a step does not show", test="scan"))
-    assert [event.test for event in standing(store, bisection, EqualCode)] == ["point"]
-    assert not standing(store, bisection, Unobservable)
-    store.add_event(bisection, EqualCode(sha="d", twin="e", test="scan"))
-    assert twins(store, bisection) == {"a": "b", "d": "e"}

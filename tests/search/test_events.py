@@ -45,7 +45,7 @@ def test_what_an_event_lacks_or_has_too_much_does_no_harm(kind: str) -> None:
     event = read(kind, {"of another": "program"})
     assert event.kind == kind
     assert isinstance(event.sentence, str)
-    assert {field.name for field in fields(event)} == set(event.to_json()) | {"test"}
+    assert {field.name for field in fields(event)} == set(event.to_json()) | {"test", "variant"}
 
 
 def test_an_unknown_kind_is_no_error_and_says_nothing() -> None:

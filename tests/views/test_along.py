@@ -14,7 +14,7 @@ from cpubisect.draw.axis import Interval, Range
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.registry import Registry
 from cpubisect.records.store import Store
-from cpubisect.search.events import read
+from cpubisect.search.events import EqualCode, ScreenedInVain, StepFound, Unobservable, read
 from cpubisect.search.stats import Step, level
 from cpubisect.search.verdict import Answer, Culprit, Group, Kind, Verdict
 from cpubisect.views.along import axis
@@ -38,19 +38,24 @@ class Record:
         rows = [(sha, self.shas[n - 1] if n % 3 == 2 else sha, f"commit {n}") for n, sha in enumerate(self.shas)]
         self.store.set_candidates(self.id, "main", rows)
 
-    def build(self, number: int, error: str = "") -> int:
+    def build(self, number: int, error: str = "", variant: str = "") -> int:
         """Record a build, or one that failed."""
-        recipe = Recipe("rocksdb", self.shas[number], "1.0.0", TOOLCHAIN, "make")
+        recipe = Recipe("rocksdb", self.shas[number], "1.0.0", TOOLCHAIN, "make", variant=variant)
         outcome = Outcome.FAILED if error else Outcome.BUILT
         result = BuildResult(recipe, outcome, None, Path("/nowhere"), 1.0, 1.0, first_error=error)
         return self.store.add_build(self.id, result, None, 0.0).id
 
-    def probe(self, number: int, values: Mapping[str, Sequence[float]], purpose: Purpose = Purpose.SEARCH) -> None:
+    def probe(
+        self,
+        number: int,
+        values: Mapping[str, Sequence[float]],
+        purpose: Purpose = Purpose.SEARCH,
+        variant: str = "",
+    ) -> None:
         """Record a build and a probe of it."""
         samples = Samples({m: tuple(v) for m, v in values.items()}, Counter.CALLGRIND, {}, 1.0, {"f": 1.0}, {"v": "1"})
-        self.store.add_probe(
-            self.id, self.build(number), purpose, "scan", {}, 0.0, samples, seconds=1.0, counter="callgrind"
-        )
+        build = self.build(number, variant=variant)
+        self.store.add_probe(self.id, build, purpose, "scan", {}, 0.0, samples, seconds=1.0, counter="callgrind")
 
 
 @pytest.fixture
@@ -149,6 +154,35 @@ def test_equal_code_shares_its_points_whichever_test_it_was_noticed_for(
         record.id, read("equal-code", {"sha": record.shas[9], "twin": record.shas[3], **noticed_for})
     )
     assert [(point.position, point.mean) for point in axis(record.registry, record.id).points] == [(3, 7.0), (9, 7.0)]
+
+
+def test_what_only_screening_builds_had_so_is_gone_once_ordinary_ones_were_asked(record: Record) -> None:
+    shas, kind = record.shas, "screening"
+    for number, counted in ((0, 100.0), (21, 120.0)):
+        record.probe(number, {INSTRUCTIONS: (counted,)}, variant=kind)
+    record.build(4, "chunk.cc: error: ambiguous", variant=kind)
+    record.store.add_event(record.id, EqualCode(sha=shas[9], twin=shas[0], variant=kind))
+    record.store.add_event(record.id, Unobservable(sha=shas[16], why="probe: crash", variant=kind))
+    record.store.add_event(record.id, StepFound(low=shas[9], high=shas[21], percent=20.0, variant=kind))
+    found = axis(record.registry, record.id)
+    assert [(point.position, point.mean) for point in found.points] == [(0, 100.0), (9, 100.0), (21, 120.0)]
+    assert [gap.first for gap in found.unbuildable] == [4, 16]
+    assert found.intervals == (Interval(9, 21),)
+
+    record.store.add_event(record.id, ScreenedInVain(why="the step does not show", variant=kind))
+    record.probe(0, {INSTRUCTIONS: (90.0,)})
+    found = axis(record.registry, record.id)
+    assert [(point.position, point.mean) for point in found.points] == [(0, 90.0)]
+    assert (found.unbuildable, found.intervals) == ((), ())
+
+    record.store.add_event(record.id, EqualCode(sha=shas[12], twin=shas[0]))
+    record.store.add_event(record.id, Unobservable(sha=shas[18], why="probe: crash"))
+    # After an interruption all is told of screening builds again, and of ordinary ones only what was not known.
+    record.store.add_event(record.id, Unobservable(sha=shas[16], why="probe: crash", variant=kind))
+    record.store.add_event(record.id, ScreenedInVain(why="the step does not show", variant=kind))
+    found = axis(record.registry, record.id)
+    assert [(point.position, point.mean) for point in found.points] == [(0, 90.0), (12, 90.0)]
+    assert [gap.first for gap in found.unbuildable] == [18]
 
 
 def test_a_step_that_cannot_be_told_apart_is_an_interval(record: Record) -> None:

@@ -28,7 +28,7 @@ from cpubisect.search.events import (
 from cpubisect.search.line import GRAPH, MAIN, OF_GOOD
 from cpubisect.search.verdict import Verdict
 from cpubisect.views.bisection import End
-from cpubisect.views.measured import measured
+from cpubisect.views.measured import measured, searched_by
 from cpubisect.views.other_flags import other_flags
 from cpubisect.views.totals import totals
 from cpubisect.views.under_way import KINDS, under_way
@@ -78,7 +78,7 @@ def overview(registry: Registry, bisection: int, test: str | None = None) -> Ove
         progress=_standing(state, events, told[-1] if told else None, _hosts(registry, bisection, state)),
         verdict=verdict,
         other_flags=other_flags(store, row).get(shown),
-        commits=Lines(registry, row, verdict, queries.samples(store, bisection, shown), events).all(),
+        commits=Lines(registry, row, shown, verdict, queries.samples(store, bisection, shown), events).all(),
         said=told[-SHOWN_LINES:],
     )
 
@@ -138,6 +138,7 @@ class Lines:
         self,
         registry: Registry,
         row: BisectionRow,
+        test: str,
         verdict: Verdict | None,
         probes: Sequence[SampleRow],
         latest: Latest,
@@ -146,8 +147,9 @@ class Lines:
         self._question = row.question
         self._metric = (verdict and verdict.metric) or (regime.metric if regime else row.question.metric.counted)
         self._culprits = {culprit.sha for culprit in verdict.culprits} if verdict else set()
-        self._twins = queries.twins(store, row.id)
-        self._measured = measured(probes, self._twins)
+        variant = searched_by(store, row.id, test, probes)
+        self._twins = queries.twins(store, row.id, variant)
+        self._measured = measured(probes, self._twins, variant)
         self._builds = self._measured.builds(queries.build_lines(store, row.id))
         self._places = queries.places(store, row.id, list(self._builds))
         self._fork = found.fork if found else None

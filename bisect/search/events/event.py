@@ -12,11 +12,13 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 @dataclass(frozen=True)
 class Event:
     """Something that happened; `test` is the one of several that it is about, empty where it is about all or there is
-    but one; `kept` tells whether the journal keeps events of the class."""
+    but one; `variant` the kind of the builds that were asked, empty for ordinary ones; `kept` tells whether the journal
+    keeps events of the class."""
 
     kind: ClassVar[str] = ""
     kept: ClassVar[bool] = True
     test: str = ""
+    variant: str = ""
 
     @property
     def sentence(self) -> str:
@@ -32,10 +34,11 @@ class Event:
         return self.test in ("", test)
 
     def to_json(self) -> dict[str, Any]:
-        """Its fields as plain data; the test only where there is one."""
+        """Its fields as plain data; test and variant only where there is one."""
         plain = asdict(self)
-        if not self.test:
-            del plain["test"]
+        for name in ("test", "variant"):
+            if not plain[name]:
+                del plain[name]
         return plain
 
     @classmethod

@@ -95,7 +95,7 @@ class BuildWithdrawn(_OfBuild):
 @dataclass(frozen=True)
 class BuildFinished(_OfBuild):
     """A build has ended; compiles are counted as ccache does, `repairs` are changes that made it compile; `host` is
-    where it was made, empty for this one, `variant` the kind of the build, empty for an ordinary one."""
+    where it was made, empty for this one."""
 
     kind = "build-finished"
     outcome: str = ""
@@ -105,7 +105,6 @@ class BuildFinished(_OfBuild):
     cache_misses: int = 0
     repairs: int = 0
     host: str = ""
-    variant: str = ""
 
     def _sentence(self) -> str:
         on = f" on {self.host}" if self.host else ""
