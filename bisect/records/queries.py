@@ -7,6 +7,7 @@ from typing import Any
 
 from cpubisect.records.database import equal, listed
 from cpubisect.records.purpose import Purpose
+from cpubisect.records.schema import VARIANT
 from cpubisect.records.store import Store, entry_of
 from cpubisect.search.events import EqualCode, Latest
 from cpubisect.search.question import Question
@@ -185,7 +186,7 @@ def samples(store: Store, bisection: int, test: str | None = None, metrics: Sequ
     rows = store.read(
         f"""
         SELECT probes.id, builds.sha, probes.build, probes.test, probes.purpose, probes.seconds, probes.started,
-            probes.error, probes.note, coalesce(json_extract(builds.recipe, '$.variant'), '') AS variant
+            probes.error, probes.note, {VARIANT} AS variant
         FROM probes JOIN builds ON builds.id = probes.build WHERE {condition} ORDER BY probes.id
         """,
         *parameters,
@@ -199,12 +200,12 @@ def samples(store: Store, bisection: int, test: str | None = None, metrics: Sequ
 def build_lines(store: Store, bisection: int) -> list[BuildLine]:
     """The builds that a bisection used, in the order they were made."""
     rows = store.read(
-        """
+        f"""
         SELECT builds.id, builds.sha, builds.started, builds.outcome, builds.first_error, builds.cpu_seconds,
             builds.wall_seconds, builds.cache_hits, builds.cache_misses, uses.made,
             json_array_length(builds.repairs) AS repairs,
             json_extract(builds.recipe, '$.toolchain.name') AS toolchain,
-            coalesce(json_extract(builds.recipe, '$.variant'), '') AS variant
+            {VARIANT} AS variant
         FROM builds JOIN uses ON uses.build = builds.id WHERE uses.bisection = ? ORDER BY builds.id
         """,
         bisection,
@@ -265,7 +266,7 @@ def failures(store: Store, bisection: int, variant: str = "") -> dict[str, str]:
     """The commits of a bisection of which no build of one kind succeeded, each with the first line that says why."""
     rows = store.read(
         "SELECT builds.sha, builds.first_error, builds.outcome FROM builds JOIN uses ON uses.build = builds.id "
-        "WHERE uses.bisection = ? AND coalesce(json_extract(builds.recipe, '$.variant'), '') = ? ORDER BY builds.id",
+        f"WHERE uses.bisection = ? AND {VARIANT} = ? ORDER BY builds.id",
         bisection,
         variant,
     )
@@ -315,11 +316,11 @@ def twins(store: Store, bisection: int, variant: str = "") -> dict[str, str]:
 def with_calls(store: Store, bisection: int, purpose: Purpose, test: str) -> set[str]:
     """The commits of which a probe of an ordinary build, for this purpose and test, left a call graph."""
     rows = store.read(
-        """
+        f"""
         SELECT builds.sha FROM probes JOIN builds ON builds.id = probes.build
         WHERE probes.bisection = ? AND probes.purpose = ? AND probes.test = ?
             AND probes.error IS NULL AND probes.calls IS NOT NULL
-            AND coalesce(json_extract(builds.recipe, '$.variant'), '') = ''
+            AND {VARIANT} = ''
         """,
         bisection,
         purpose,

@@ -171,6 +171,9 @@ class Tables:
         return tuple(statement.format_map(vars(self)) for statement in _OWN)
 
 
+VARIANT = "coalesce(json_extract(builds.recipe, '$.variant'), '')"
+"""The kind of a build, empty for an ordinary one."""
+
 OF_BISECTIONS = Tables("bisection", "bisections", "uses", "probes", "samples", "events")
 OF_COMPARISONS = Tables(
     "comparison",

@@ -17,7 +17,7 @@ from cpubisect.records.database import Database, equal, insert, insert_all, list
 from cpubisect.records.packing import pack, pack_calls, pack_objects, unpack, unpack_calls, unpack_objects
 from cpubisect.records.purpose import AS_ASKED, Purpose
 from cpubisect.records.results import FinishedBuild, FinishedProbe
-from cpubisect.records.schema import OF_BISECTIONS, Tables
+from cpubisect.records.schema import OF_BISECTIONS, VARIANT, Tables
 from cpubisect.search import events
 from cpubisect.search.costs import CallGraph
 from cpubisect.search.events import AnEvent, Entry, Event
@@ -503,8 +503,7 @@ class Store(Database):
             f"SELECT probes.profile, probes.calls FROM {self._of.probes} AS probes "
             "JOIN builds ON builds.id = probes.build "
             f"WHERE probes.{self._of.owner} = ? AND builds.sha = ? AND probes.purpose = ? AND probes.test = ? "
-            "AND probes.error IS NULL AND probes.calls IS NOT NULL "
-            "AND coalesce(json_extract(builds.recipe, '$.variant'), '') = '' ORDER BY probes.id DESC LIMIT 1",
+            f"AND probes.error IS NULL AND probes.calls IS NOT NULL AND {VARIANT} = '' ORDER BY probes.id DESC LIMIT 1",
             bisection,
             sha,
             purpose,

@@ -293,8 +293,8 @@ class Confirmer:
             return self._inside_merge(line, sha, parent, rise, told)
         # Nothing to state on an exact metric.
         stated = max(found.probability, self._stated(searched, found)) if self._noisy else None
-        culprit = self._culprit(line, sha, parent, rise)
-        return Findings((replace(culprit, probability=stated, note=_both(culprit.note, told)),))
+        culprit = replace(self._culprit(line, sha, parent, rise), probability=stated)
+        return Findings((culprit.noted(told),))
 
     def _stated(self, searched: Searched, found: Found) -> float:
         """How likely a step is where it was found, with the readings that confirm it."""
@@ -380,7 +380,7 @@ class Confirmer:
                 continue
             why = missing
             found += own
-        return found or Findings((replace(self._culprit(line, merge, parent, rise), note=_both(why, told)),))
+        return found or Findings((replace(self._culprit(line, merge, parent, rise), note=why).noted(told),))
 
     def _of_branch(self, opened: Line, rise: Rise) -> tuple[Findings, str]:
         """The culprits on a merged line, and if there are none, why; raises Unobservable."""
@@ -456,10 +456,6 @@ class Confirmer:
             inside=line.inside,
             side=self._lab.side,
         )
-
-
-def _both(note: str, told: str) -> str:
-    return "; ".join(filter(None, (note, told)))
 
 
 def _only(group: Group) -> Findings:

@@ -137,7 +137,7 @@ def _noted(lab: Lab, culprit: Culprit) -> Culprit:
     if not lab.history.contains(lab.question.bad_sha, culprit.sha):
         return culprit
     told = f"{lab.question.bad} contains it too, by a merge: it alone does not set the two apart"
-    return replace(culprit, note="; ".join(filter(None, (culprit.note, told))))
+    return culprit.noted(told)
 
 
 def find(lab: Lab, task: ToSearch) -> Outcome:

@@ -1,7 +1,7 @@
 """PURE: the answer of a bisection: to each of its tests a verdict, of one of several kinds."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Self
 
@@ -134,6 +134,10 @@ class Culprit(Plain):
     def after(self) -> str:
         """What its step is measured against."""
         return self.parent_release or "its parent"
+
+    def noted(self, told: str) -> Self:
+        """The same with a note more, unless that is empty."""
+        return replace(self, note="; ".join(filter(None, (self.note, told))))
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from cpubisect.search.question import Question
 from cpubisect.search.stats import level
 from cpubisect.search.verdict import Verdict
 from cpubisect.views.bisection import End
-from cpubisect.views.measured import measured, searched_by
+from cpubisect.views.measured import searched
 
 Places = Mapping[str, tuple[int, str]]
 
@@ -48,11 +48,11 @@ def axis(registry: Registry, bisection: int, test: str | None = None) -> Axis:
     last = queries.latest_events(store, bisection, asked)
     samples = [row for row in queries.samples(store, bisection, asked, (counted, CPU)) if not row.error]
     metric = _metric(verdict, last, samples, counted)
-    variant = searched_by(store, bisection, asked, samples)
-    values = measured(samples, queries.twins(store, bisection, variant), variant).by_commit(metric)
+    known = searched(store, bisection, asked, samples)
+    values = known.by_commit(metric)
     told = (event for event in store.told(bisection, Unobservable) if event.is_about(asked))
-    failed = {event.sha: event.why for event in told if event.variant == variant}
-    failed |= queries.failures(store, bisection, variant)
+    failed = {event.sha: event.why for event in told if event.variant == known.variant}
+    failed |= queries.failures(store, bisection, known.variant)
     dead = {sha: why for sha, why in failed.items() if sha not in values}
     places = queries.positions(store, bisection, MAIN, _shas(values, dead, last, verdict, question))
     size, runs = queries.shared_binaries(store, bisection, MAIN)
@@ -78,7 +78,7 @@ def axis(registry: Registry, bisection: int, test: str | None = None) -> Axis:
         points=tuple(points),
         classes=tuple(Range(first, end) for first, end in runs),
         unbuildable=_unbuildable(dead, places, runs, points),
-        intervals=_intervals(verdict, last, places, variant),
+        intervals=_intervals(verdict, last, places, known.variant),
         culprits=_marks(verdict, places),
         doing=doing.sentence if doing else "",
         doing_at=at[0] if at else None,

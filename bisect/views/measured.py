@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cpubisect.base.metrics import CPU, reading
+from cpubisect.records import queries
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.queries import BuildLine, SampleRow
 from cpubisect.records.store import ProbeRow, Store
@@ -56,13 +57,20 @@ class Measured:
         return [reading(metric, row.values[metric]) for row in searched or own]
 
 
-def searched_by(store: Store, bisection: int, test: str, probes: Iterable[SampleRow]) -> str:
-    """The kind of the builds by which the search for a test went, given the probes of that: others than ordinary ones
-    only where all was not asked of these after them."""
-    if any(event.is_about(test) for event in store.told(bisection, ScreenedInVain)):
-        return ""
-    searched = {probe.variant for probe in probes if probe.purpose in (Purpose.SEARCH, Purpose.CLOCK)}
-    return min(searched, default="")
+def searched(
+    store: Store, bisection: int, test: str, probes: Sequence[SampleRow], ends: Mapping[str, str] | None = None
+) -> Measured:
+    """From the probes of one test, of builds of the kind by which the search for it went; `ends` are stand-ins besides
+    those of equal code."""
+    variant = _searched_by(store, bisection, test, probes)
+    return measured(probes, {**(ends or {}), **queries.twins(store, bisection, variant)}, variant)
+
+
+def _searched_by(store: Store, bisection: int, test: str, probes: Iterable[SampleRow]) -> str:
+    """The kind of the builds: others than ordinary ones only where all was not asked of these after them."""
+    kind = min((probe.variant for probe in probes if probe.purpose in (Purpose.SEARCH, Purpose.CLOCK)), default="")
+    in_vain = bool(kind) and any(event.is_about(test) for event in store.told(bisection, ScreenedInVain))
+    return "" if in_vain else kind
 
 
 def measured(probes: Sequence[SampleRow], stand_ins: Mapping[str, str], variant: str = "") -> Measured:

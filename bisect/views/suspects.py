@@ -15,7 +15,7 @@ from cpubisect.search import events
 from cpubisect.search.ends import Regime
 from cpubisect.search.line import GRAPH, MAIN, OF_GOOD
 from cpubisect.search.suspects import strongest
-from cpubisect.views.measured import measured, searched_by
+from cpubisect.views.measured import searched
 
 
 @dataclass(frozen=True)
@@ -145,8 +145,7 @@ class _Known:
         # The last class of a path is ranked by its first commit, and built at its last.
         self._ends = queries.last_class(store, row.id, path)
         samples = queries.samples(store, row.id, test)
-        variant = searched_by(store, row.id, test, samples)
-        self._measured = measured(samples, self._ends | queries.twins(store, row.id, variant), variant)
+        self._measured = searched(store, row.id, test, samples, self._ends)
         self._builds = self._measured.builds(queries.build_lines(store, row.id))
         self._counted = row.question.metric.counted
         self._probes: dict[int, list[SampleRow]] = {}
@@ -156,7 +155,7 @@ class _Known:
         self._culprits = {culprit.sha: step for culprit, step in verdict.found} if verdict else {}
         self._groups = verdict.groups if verdict else ()
         steps = (event for event in store.told(row.id, events.StepFound) if event.is_about(test))
-        self._steps = {event.high: event for event in steps if event.variant == variant}
+        self._steps = {event.high: event for event in steps if event.variant == self._measured.variant}
 
     def cost(self, sha: str) -> float | None:
         """The mean count per query, over all that were made with the question's own settings, of the commit or of the

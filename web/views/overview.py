@@ -28,7 +28,7 @@ from cpubisect.search.events import (
 from cpubisect.search.line import GRAPH, MAIN, OF_GOOD
 from cpubisect.search.verdict import Verdict
 from cpubisect.views.bisection import End
-from cpubisect.views.measured import measured, searched_by
+from cpubisect.views.measured import searched
 from cpubisect.views.other_flags import other_flags
 from cpubisect.views.totals import totals
 from cpubisect.views.under_way import KINDS, under_way
@@ -147,9 +147,7 @@ class Lines:
         self._question = row.question
         self._metric = (verdict and verdict.metric) or (regime.metric if regime else row.question.metric.counted)
         self._culprits = {culprit.sha for culprit in verdict.culprits} if verdict else set()
-        variant = searched_by(store, row.id, test, probes)
-        self._twins = queries.twins(store, row.id, variant)
-        self._measured = measured(probes, self._twins, variant)
+        self._measured = searched(store, row.id, test, probes)
         self._builds = self._measured.builds(queries.build_lines(store, row.id))
         self._places = queries.places(store, row.id, list(self._builds))
         self._fork = found.fork if found else None
@@ -199,7 +197,7 @@ class Lines:
             role=self._role(sha),
             outcome=build.outcome,
             error=build.first_error or (failed[0] if failed and len(failed) == len(probes) else ""),
-            equal_to=self._twins.get(sha),
+            equal_to=self._measured.stand_ins.get(sha),
             counted=self._measured.level(sha, self._question.metric.counted),
             instructions=self._measured.level(sha, INSTRUCTIONS),
             cpu_us=self._measured.level(sha, CPU),

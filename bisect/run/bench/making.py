@@ -222,7 +222,6 @@ class Bench:
                 cache_misses=result.cache_misses,
                 repairs=len(row.repairs),
                 host=built.host,
-                variant=recipe.variant,
             )
         )
         return row
