@@ -28,7 +28,8 @@ from cpubisect.builders.trees.idle import WITHOUT_OPTIMISATION
 from cpubisect.records import queries
 from cpubisect.records.comparisons import Comparisons
 from cpubisect.records.purpose import Purpose
-from cpubisect.records.store import BuildRow, Store
+from cpubisect.records.rows import BuildRow
+from cpubisect.records.store import Store
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/built.md"
 BEGIN, END = "<!-- Written by a command: -->", "<!-- Up to here. -->"

@@ -23,7 +23,8 @@ from cpubisect.records import queries
 from cpubisect.records.artifacts import Artifacts
 from cpubisect.records.comparisons import Comparisons
 from cpubisect.records.purpose import Purpose
-from cpubisect.records.store import BuildRow, Store
+from cpubisect.records.rows import BuildRow
+from cpubisect.records.store import Store
 
 ENOUGH = 0.001
 """The share of a query's instructions that idle code may take: a build is to count as the plain one does to 0.1 %."""

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import COUNTERS, Simulation
-from cpubisect.records.store import Host, Repair
+from cpubisect.records.rows import Host, Repair
 from cpubisect.search.comparing.question import LEAST_SIDES, MOST_ROUNDS, MOST_SIDES, ROUNDS
 from cpubisect.search.question import Find, MetricChoice
 from cpubisect.search.stats import Level

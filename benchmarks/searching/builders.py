@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-from cpubisect.records.store import BuildRow
+from cpubisect.records.rows import BuildRow
 from searching.host import Host
 from searching.lab import SimulatedLab
 

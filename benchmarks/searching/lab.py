@@ -10,7 +10,7 @@ from cpubisect.builders.build import Outcome
 from cpubisect.history.candidates import Candidate, Candidates
 from cpubisect.history.history import CommitDetails
 from cpubisect.records.purpose import Purpose
-from cpubisect.records.store import BuildRow, ProbeRow
+from cpubisect.records.rows import BuildRow, ProbeRow
 from cpubisect.run.crew import ALONE, Crew
 from cpubisect.run.measuring import Touched, Unobservable
 from cpubisect.search.claims import Touch

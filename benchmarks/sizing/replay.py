@@ -10,7 +10,8 @@ from typing import Any
 
 from cpubisect.base.objects import ObjectFile
 from cpubisect.records.packing import unpack_calls
-from cpubisect.records.store import BuildRow, ProbeRow, Store, SuspectRow
+from cpubisect.records.rows import BuildRow, ProbeRow, SuspectRow
+from cpubisect.records.store import Store
 from cpubisect.search.events import BuildFinished, BuildReused, BuildStarted, Entry, Next, ProbeFinished, ProbeStarted
 from cpubisect.search.question import Question
 from sizing.units import Writes

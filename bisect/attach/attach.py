@@ -15,7 +15,7 @@ from cpubisect.attach.visible import visible
 from cpubisect.base.errors import UserError
 from cpubisect.base.locks import hold
 from cpubisect.records.registry import Registry
-from cpubisect.records.store import BisectionRow
+from cpubisect.records.rows import BisectionRow
 from cpubisect.report.documents import report_of
 from cpubisect.search.events import Attached, Attaching
 

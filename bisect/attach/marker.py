@@ -4,7 +4,7 @@ import hashlib
 import json
 
 from cpubisect.base.plain import plain
-from cpubisect.records.store import BisectionRow
+from cpubisect.records.rows import BisectionRow
 
 
 def marker_of(row: BisectionRow, target: str) -> str:

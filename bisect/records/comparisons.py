@@ -12,8 +12,9 @@ from cpubisect.base.plain import plain
 from cpubisect.records.database import equal, insert, listed, update
 from cpubisect.records.lifecycle import Lifecycle
 from cpubisect.records.purpose import Purpose
+from cpubisect.records.rows import Host
 from cpubisect.records.schema import OF_COMPARISONS
-from cpubisect.records.store import LARGEST_ID, Host, Store
+from cpubisect.records.store import LARGEST_ID, Store
 from cpubisect.search.comparing.question import Asked
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from cpubisect.base.metrics import CPU, INSTRUCTIONS, reading
-from cpubisect.records.store import ProbeRow
+from cpubisect.records.rows import ProbeRow
 
 
 def counted(rows: Sequence[ProbeRow], metric: str) -> list[float]:

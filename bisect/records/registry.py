@@ -9,7 +9,8 @@ from cpubisect.base.errors import UserError
 from cpubisect.base.home import Home
 from cpubisect.base.locks import hold, is_held
 from cpubisect.records.lifecycle import Lifecycle
-from cpubisect.records.store import BisectionRow, Host, Store
+from cpubisect.records.rows import BisectionRow, Host
+from cpubisect.records.store import Store
 from cpubisect.search.question import Question
 
 WORKER_TAKEN = "another worker runs queued bisections of this home directory"

@@ -16,7 +16,7 @@ from cpubisect.base.patches import patches_of
 from cpubisect.base.plain import plain
 from cpubisect.records.readings import mean_attributed, mean_profile
 from cpubisect.records.registry import Registry
-from cpubisect.records.store import BuildRow, ProbeRow
+from cpubisect.records.rows import BuildRow, ProbeRow
 from cpubisect.report.charts import picture_of
 from cpubisect.report.form import ENDINGS, Form, written
 from cpubisect.report.reproduction import cases

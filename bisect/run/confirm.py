@@ -8,7 +8,7 @@ from typing import Self
 from cpubisect.base.metrics import COUNTED
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.readings import cpu_samples, mean_profile
-from cpubisect.records.store import ProbeRow
+from cpubisect.records.rows import ProbeRow
 from cpubisect.run.chase import chase
 from cpubisect.run.classes import merged_lines, narrow, search
 from cpubisect.run.crew import begin_all

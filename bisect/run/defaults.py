@@ -9,7 +9,7 @@ from typing import Protocol
 from cpubisect.base.metrics import INSTRUCTIONS
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.readings import counted, instructions
-from cpubisect.records.store import ProbeRow
+from cpubisect.records.rows import ProbeRow
 from cpubisect.run.measuring import Unobservable
 from cpubisect.search.ends import changed_defaults
 from cpubisect.search.stats import Step, step

@@ -9,7 +9,7 @@ from statistics import fmean
 from cpubisect.base.metrics import CPU, INSTRUCTIONS, METRICS
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.readings import counted, mean_profile
-from cpubisect.records.store import ProbeRow
+from cpubisect.records.rows import ProbeRow
 from cpubisect.run.classes import main_line
 from cpubisect.run.crew import begin_all
 from cpubisect.run.defaults import NOTHING_RESTORED, Restored, explain_by_defaults, own_defaults

@@ -19,7 +19,8 @@ from cpubisect.builders.trees.code import tells_apart
 from cpubisect.history.history import History
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES
 from cpubisect.records.purpose import Purpose
-from cpubisect.records.store import BuildRow, ProbeRow, Store, SuspectRow
+from cpubisect.records.rows import BuildRow, ProbeRow, SuspectRow
+from cpubisect.records.store import Store
 from cpubisect.run.bench.crew import HostCrew
 from cpubisect.run.bench.making import PROBE_ATTEMPTS, Begun, Bench
 from cpubisect.run.bench.orders import Drawn, DrawOrder, Executor

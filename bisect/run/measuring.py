@@ -15,7 +15,7 @@ from cpubisect.history.candidates import Candidates
 from cpubisect.history.history import CommitDetails
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.readings import cpu_samples
-from cpubisect.records.store import BuildRow, ProbeRow
+from cpubisect.records.rows import BuildRow, ProbeRow
 from cpubisect.run.crew import Crew
 from cpubisect.search.claims import Touch
 from cpubisect.search.clock.digest import Digest, Reading, digest

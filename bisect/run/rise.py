@@ -7,7 +7,7 @@ from statistics import median
 
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.readings import counted
-from cpubisect.records.store import ProbeRow
+from cpubisect.records.rows import ProbeRow
 from cpubisect.run.crew import begin_all
 from cpubisect.run.measuring import Beside, Lab, Unobservable, clock_rounds, rounds
 from cpubisect.run.strategies.exact import explained

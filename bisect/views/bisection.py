@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import Counter, Simulation
 from cpubisect.base.plain import Plain
-from cpubisect.records.store import Host, Repair
+from cpubisect.records.rows import Host, Repair
 from cpubisect.search.ends import ChangedVariable
 from cpubisect.search.question import Find, MetricChoice
 from cpubisect.search.verdict import Answer

@@ -9,7 +9,8 @@ from cpubisect.base.metrics import reading
 from cpubisect.base.plain import Plain
 from cpubisect.history.mirrors import public_origin
 from cpubisect.records.comparisons import Comparisons, Probed
-from cpubisect.records.store import BuildRow, Store
+from cpubisect.records.rows import BuildRow
+from cpubisect.records.store import Store
 from cpubisect.search.comparing.question import Asked, Row, Side
 from cpubisect.search.comparing.relative import COMPARED, Measured, MetricTable, tables
 from cpubisect.search.ends import ChangedVariable, changed_variables

@@ -9,7 +9,7 @@ from cpubisect.history.mirrors import public_origin
 from cpubisect.records import queries
 from cpubisect.records.queries import SampleRow
 from cpubisect.records.registry import Registry
-from cpubisect.records.store import BisectionRow, BuildRow
+from cpubisect.records.rows import BisectionRow, BuildRow
 from cpubisect.search.ends import changed_variables
 from cpubisect.search.events import RegimeChosen
 from cpubisect.views.bisection import Asked, Bisection, Built, End, Recipe

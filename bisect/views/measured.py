@@ -7,7 +7,8 @@ from cpubisect.base.metrics import CPU, reading
 from cpubisect.records import queries
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.queries import BuildLine, SampleRow
-from cpubisect.records.store import ProbeRow, Store
+from cpubisect.records.rows import ProbeRow
+from cpubisect.records.store import Store
 from cpubisect.search.events import ScreenedInVain
 from cpubisect.search.question import Question
 from cpubisect.search.stats import Level, level

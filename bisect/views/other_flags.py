@@ -9,7 +9,8 @@ from cpubisect.base.flags import Flags
 from cpubisect.base.metrics import CPU, INSTRUCTIONS
 from cpubisect.base.plain import Plain
 from cpubisect.records import queries
-from cpubisect.records.store import BisectionRow, Store
+from cpubisect.records.rows import BisectionRow
+from cpubisect.records.store import Store
 from cpubisect.search.ends import DEFAULT_MIN_STEP
 from cpubisect.search.question import Find, Question
 from cpubisect.search.stats import Step

@@ -10,7 +10,8 @@ from cpubisect.base.plain import Plain
 from cpubisect.records import queries
 from cpubisect.records.queries import SampleRow
 from cpubisect.records.registry import Registry
-from cpubisect.records.store import BisectionRow, Store
+from cpubisect.records.rows import BisectionRow
+from cpubisect.records.store import Store
 from cpubisect.search import events
 from cpubisect.search.ends import Regime
 from cpubisect.search.line import GRAPH, MAIN, OF_GOOD

@@ -6,7 +6,7 @@ import built
 import pytest
 from built import Row, page, read, together
 
-from cpubisect.records.store import BuildRow
+from cpubisect.records.rows import BuildRow
 
 OLD = Row("mysql", "5.6.51", "gcc-12", "438", 659, 660, "edit cmake/ssl.cmake", {"scan": "177,491.5"})
 NEW = Row("mysql", "5.6.51", "gcc-12", "20", 3, 660, "", {"point-query": "35.7"})

@@ -19,8 +19,9 @@ from cpubisect.builders.build import BuildResult, Outcome, Recipe, Repair, Toolc
 from cpubisect.records.care.health import problems
 from cpubisect.records.purpose import Purpose
 from cpubisect.records.queries import headlines, places, spent
+from cpubisect.records.rows import ProbedBuild, ProbeRow, SuspectRow
 from cpubisect.records.schema import MIGRATIONS
-from cpubisect.records.store import ProbedBuild, ProbeRow, Store, SuspectRow, pack, pack_calls, unpack_calls
+from cpubisect.records.store import Store, pack, pack_calls, unpack_calls
 from cpubisect.search.costs import CallGraph
 from cpubisect.search.events import Next, Notice
 from cpubisect.workloads.probe import Samples

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cpubisect.base.metrics import INSTRUCTIONS, LL_MISSES
 from cpubisect.records.purpose import Purpose
-from cpubisect.records.store import ProbeRow
+from cpubisect.records.rows import ProbeRow
 from cpubisect.run.defaults import acceptable, explain_by_defaults, forms
 from cpubisect.run.measuring import Unobservable
 from cpubisect.workloads.sysbench import WORKLOAD

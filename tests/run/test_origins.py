@@ -10,7 +10,8 @@ import pytest
 from repositories import git
 from small_bisections import begun, cost, history, tree
 
-from cpubisect.records.store import BuildRow, Store
+from cpubisect.records.rows import BuildRow
+from cpubisect.records.store import Store
 from cpubisect.run.lab import HostLab
 from cpubisect.search.events import Event
 from cpubisect.service.launch import lab_of

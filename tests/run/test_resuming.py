@@ -10,7 +10,7 @@ from fake_lab import Commits, FakeLab, straight
 from questions import question
 
 from cpubisect.records.purpose import Purpose
-from cpubisect.records.store import ProbeRow
+from cpubisect.records.rows import ProbeRow
 from cpubisect.run.runner import run
 from cpubisect.search.events import Event
 

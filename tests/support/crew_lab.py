@@ -7,7 +7,7 @@ from typing import Any
 from fake_lab import Commits, FakeLab
 
 from cpubisect.records.purpose import Purpose
-from cpubisect.records.store import BuildRow, ProbeRow
+from cpubisect.records.rows import BuildRow, ProbeRow
 from cpubisect.search.question import Question
 
 

@@ -15,7 +15,7 @@ from cpubisect.history.candidates import Candidate, Candidates
 from cpubisect.history.history import CommitDetails
 from cpubisect.history.relevance import Irrelevant
 from cpubisect.records.purpose import Purpose
-from cpubisect.records.store import BuildRow, ProbeRow
+from cpubisect.records.rows import BuildRow, ProbeRow
 from cpubisect.run.crew import ALONE, Crew
 from cpubisect.run.measuring import Touched, Unobservable
 from cpubisect.search import events

@@ -11,7 +11,7 @@ from typing import Any
 from fake_lab import Commits, FakeLab
 
 from cpubisect.records.purpose import Purpose
-from cpubisect.records.store import BuildRow, ProbeRow
+from cpubisect.records.rows import BuildRow, ProbeRow
 from cpubisect.run.bench.crew import HostCrew
 from cpubisect.run.bench.making import Begun
 from cpubisect.run.measuring import Unobservable

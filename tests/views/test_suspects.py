@@ -12,7 +12,8 @@ from cpubisect.base.metrics import Counter
 from cpubisect.builders.build import BuildResult, Outcome, Recipe, Toolchain
 from cpubisect.cli import main
 from cpubisect.records.purpose import Purpose
-from cpubisect.records.store import Store, SuspectRow
+from cpubisect.records.rows import SuspectRow
+from cpubisect.records.store import Store
 from cpubisect.search.events import read
 from cpubisect.search.stats import Step
 from cpubisect.search.verdict import Answer, Culprit, Group, Kind, Verdict

@@ -6,7 +6,7 @@ from pathlib import Path
 from cpubisect.base.errors import Missing
 from cpubisect.records import queries
 from cpubisect.records.registry import Registry
-from cpubisect.records.store import BuildRow
+from cpubisect.records.rows import BuildRow
 from cpubisect.search.events import BuildFinished, BuildStarted, Redrawing, Redrawn
 from cpubisect.web.models import BuildView, FunctionCost, ProbeView
 

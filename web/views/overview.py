@@ -7,7 +7,7 @@ from cpubisect.base.metrics import CPU, INSTRUCTIONS
 from cpubisect.records import queries
 from cpubisect.records.queries import SampleRow
 from cpubisect.records.registry import Registry
-from cpubisect.records.store import BisectionRow
+from cpubisect.records.rows import BisectionRow
 from cpubisect.search.events import (
     Attached,
     Attaching,

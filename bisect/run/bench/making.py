@@ -22,7 +22,8 @@ from cpubisect.builders.shelf import Shelf
 from cpubisect.history.history import History
 from cpubisect.records.artifacts import DEFAULT_LIMIT_BYTES, Artifacts
 from cpubisect.records.purpose import Purpose
-from cpubisect.records.store import BuildRow, Store
+from cpubisect.records.rows import BuildRow
+from cpubisect.records.store import Store
 from cpubisect.run.bench.orders import BuildOrder, Built, Executor, Handle, ProbeOrder
 from cpubisect.run.measuring import Unobservable
 from cpubisect.run.turns import Turns

@@ -8,7 +8,7 @@ from functools import partial
 from cpubisect.builders.build import Outcome
 from cpubisect.records.comparisons import Comparisons, Probed
 from cpubisect.records.purpose import Purpose
-from cpubisect.records.store import BuildRow
+from cpubisect.records.rows import BuildRow
 from cpubisect.run.bench.making import PROBE_ATTEMPTS, Bench
 from cpubisect.run.measuring import Unobservable
 from cpubisect.search import events

@@ -6,7 +6,7 @@ from statistics import median
 
 from cpubisect.builders.build import Outcome
 from cpubisect.records.purpose import Purpose
-from cpubisect.records.store import BuildRow
+from cpubisect.records.rows import BuildRow
 from cpubisect.run.measuring import Lab
 from cpubisect.search.exact import Price
 from cpubisect.search.line import Line
